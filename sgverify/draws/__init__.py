@@ -2,7 +2,7 @@
 
 `sampling` is the command `sample`, `step_choice` its step where none is given and what it needs, of memory and of the extra
 `draws`. `inference_data` holds the draws, `files` writes them, `stored` keeps them while they are drawn and goes on with them,
-`summary` prints a screen about them, `picture` draws them, `trust` judges a run. Its averages of weighted draws are `reweighted`.
+`summary` prints a screen about them, `picture` draws them, `trust` judges a run.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.draws.sampling import Sampling, sample
-    from sgverify.draws.summary import WeightedAverage, log_weights_between, reweighted, summarise_draws
+    from sgverify.draws.summary import summarise_draws
 
 __all__ = [
     "Sampling",
-    "WeightedAverage",
     "check_place",
-    "log_weights_between",
-    "reweighted",
     "sample",
     "summarise_draws",
     "write_draws",

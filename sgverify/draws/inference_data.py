@@ -54,8 +54,8 @@ def make_inference_data(
     sample_stats: `energy` U(theta), `step_size` h_l, `diverging` on the last draw of a chain that left every bound in one of the
     next steps, the other variables of the dynamics under their own names, `log_weight` where draws count differently (log h_l of
     varying steps, the weights of an adaptive composite), and what a composite records: `swaps` since the draw before,
-    `swap_probability`, `walker` (which replica this state started as), `region`. `sgverify.draws.reweighted` averages under
-    `log_weight`. The coordinate `draw` is l, the number of the step.
+    `swap_probability`, `walker` (which replica this state started as), `region`. xarray's `weighted` averages the posterior under
+    exp(`log_weight`). The coordinate `draw` is l, the number of the step.
     """
     import xarray
 
