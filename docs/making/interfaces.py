@@ -10,8 +10,8 @@ import click
 from docs.making.markdown import block, page, plain
 from docs.making.words import COMMANDS as ALSO
 from docs.making.words import also
+from sgverify.cli.listing import SCHEMAS, published
 from sgverify.cli.main import cli
-from sgverify.cli.schemas import SCHEMAS, published
 
 COMMANDS = """\
 # Command line

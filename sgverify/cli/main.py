@@ -20,8 +20,8 @@ from sgverify.cli.bounding import bound
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, new, rate, replay, report
 from sgverify.cli.comparing import compare
+from sgverify.cli.listing import schema
 from sgverify.cli.sampling import sample
-from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import WITHIN
 from sgverify.cli.splitting import bch

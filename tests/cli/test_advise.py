@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.cli.schemas import find_schema
+from sgverify.cli.listing import find_schema
 from sgverify.configuration import load_configuration
 from sgverify.targets import build_target
 from tests.cli.conftest import Call

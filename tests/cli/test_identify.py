@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jsonschema import Draft202012Validator
 
-from sgverify.cli.schemas import find_schema
+from sgverify.cli.listing import find_schema
 from tests.cli.conftest import Call
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sgverify.checks.registry import CHECKS
-from sgverify.cli.schemas import find_schema
+from sgverify.cli.listing import find_schema
 from tests.cli.conftest import Call
 
 pytestmark = pytest.mark.usefixtures("undiagnosed")

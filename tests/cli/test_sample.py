@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import xarray
 
-from sgverify.cli.schemas import find_schema
+from sgverify.cli.listing import find_schema
 from tests.cli.conftest import Call
 
 FEW = ("--set", "chains=2", "--set", "steps=40", "--set", "burn_in=0")

@@ -12,8 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import sgverify
-from sgverify.cli.listing import KINDS
-from sgverify.cli.schemas import SCHEMAS, find_schema
+from sgverify.cli.listing import KINDS, SCHEMAS, find_schema
 from tests.cli.conftest import Call
 from tests.cli.test_bch import YOSHIDA
 

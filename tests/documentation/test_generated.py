@@ -20,9 +20,8 @@ from reports.making.power.kill_matrix import JudgedMutant, KillMatrix, Trial
 from sgverify import __version__
 from sgverify.checks import CHECKS
 from sgverify.claims import claims
-from sgverify.cli.listing import items_of
+from sgverify.cli.listing import SCHEMAS, items_of
 from sgverify.cli.main import cli
-from sgverify.cli.schemas import SCHEMAS
 
 
 @cache
