@@ -20,7 +20,7 @@ from tests.fuzz.reporting import write
 from tests.fuzz.running import Outcome, run, run_here
 from tests.fuzz.seams import SEAMS, found
 
-SAMPLE, SOME, ALL, NUMBERS = 80, 2500, 5000, 300
+SAMPLE, SOME, ALL, NUMBERS = 40, 2500, 5000, 300
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="limits are set in forked processes")
 
