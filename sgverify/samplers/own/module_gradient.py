@@ -7,7 +7,6 @@ once for each shape of the arguments (`make_fx`) and then called one after the o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -18,7 +17,6 @@ from torch import Tensor, fx
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import handle_torch_function, has_torch_function
 
-from sgverify.errors import ConfigurationError
 from sgverify.samplers.own.module_operations import Layout
 
 CALLS = 20
@@ -57,16 +55,13 @@ _Key = tuple[Any, ...]
 class ChainGradient:
     """The gradient in theta of `loss`, for each of n chains: theta of shape (n, d) gives shape (n, d).
 
-    Beside theta a loss may have data: one tensor for all chains, or one whose first axis is that of the chains. With `compiled`
-    the recorded operations are compiled by torch.compile, with results that agree up to rounding; on a CUDA device they are
-    replayed as CUDA graphs. Otherwise the bits are those of `torch.func.vmap(torch.func.grad(loss))`, which also computes what
-    cannot be recorded. The loss must be a function of its arguments alone: what Python computes beside the tensors is not
-    computed again.
+    Beside theta a loss may have data: one tensor for all chains, or one whose first axis is that of the chains. The bits are those
+    of `torch.func.vmap(torch.func.grad(loss))`, which also computes what cannot be recorded. The loss must be a function of its
+    arguments alone: what Python computes beside the tensors is not computed again.
     """
 
     loss: Loss = field(repr=False)
     layout: Layout = field(repr=False)
-    compiled: bool = False
     _seen: dict[_Key, int] = field(default_factory=dict, init=False, repr=False)
     _recorded: dict[_Key, Callable[..., Tensor] | None] = field(default_factory=dict, init=False, repr=False)
 
@@ -83,9 +78,6 @@ class ChainGradient:
             if not self._due(key):
                 return plain(*given)
             recorded, expected = _record(plain, given), plain(*given)
-            if recorded is not None and self.compiled:
-                self._recorded[key] = _compile(recorded, theta.device)
-                return self._recorded[key](*given)  # type: ignore[misc]
             played = None if recorded is None else recorded.forward
             # A clever path is held against the plain one.
             same = played is not None and torch.equal(played(*given), expected)
@@ -97,7 +89,7 @@ class ChainGradient:
         if key in self._recorded or len(self._recorded) >= SHAPES:
             return False
         self._seen[key] = self._seen.get(key, 0) + 1
-        return self.compiled or self._seen[key] >= CALLS
+        return self._seen[key] >= CALLS
 
     def _of_one(self, theta: Tensor, *data: Tensor) -> Tensor:
         parts: Mapping[str, Tensor] = torch.func.grad(self.loss)(self.layout.unflatten(theta), *data)
@@ -127,26 +119,3 @@ def _layout_of(node: fx.Node) -> Any:
     """Shape and strides of a recorded value, the node itself where they are not known."""
     meta = node.meta.get("tensor_meta")
     return node if meta is None else (tuple(meta.shape), tuple(meta.stride), meta.dtype)
-
-
-def _compile(graph: fx.GraphModule, device: torch.device) -> Callable[..., Tensor]:
-    """The recorded operations compiled by torch.compile. Raises `ConfigurationError` if that fails."""
-    mode = "reduce-overhead" if device.type == "cuda" else None
-    compiled = torch.compile(graph, fullgraph=True, dynamic=False, mode=mode)
-
-    def run(*given: Tensor) -> Tensor:
-        try:
-            with warnings.catch_warnings():
-                # torch compiles with functions of its own that it has deprecated.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                found: Tensor = compiled(*given)
-        except Exception as error:  # torch's own types of errors change from release to release
-            reason = " ".join((str(error).strip() or type(error).__name__).splitlines()[:3])
-            raise ConfigurationError(
-                f"compiled=True: torch.compile fails here: {reason}; it needs a C++ compiler such as g++; install one, or leave "
-                "compiled=False"
-            ) from error
-        # A CUDA graph writes its next result to the same memory.
-        return found.clone() if mode else found
-
-    return run

@@ -35,7 +35,7 @@ class ModuleLikelihood:
 
     A datum is one row of numbers: x and then y, each flattened. `inputs` and `outputs` are the shapes of one x and one y, and
     `kinds` their dtypes for module and loss if these are not the run's dtype. `reduction` is the loss's operation over a batch; a
-    mean is multiplied by the number of data. `compiled`: gradients are compiled by torch.compile (`ChainGradient`).
+    mean is multiplied by the number of data.
     """
 
     module: torch.nn.Module = field(repr=False)
@@ -45,7 +45,6 @@ class ModuleLikelihood:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     kinds: tuple[torch.dtype | None, torch.dtype | None]
-    compiled: bool = False
 
     def __call__(self, theta: Any, x: Any) -> Any:
         """The loss of each datum; theta (*batch, d) and data (*batch, w) give shape (*batch), as values of the carrier."""
@@ -86,9 +85,7 @@ class ModuleLikelihood:
         return _laid_out(self._gradient(flat, data, shared=shared).reshape(theta.shape), theta)
 
     def operations(self, dtype: torch.dtype, data: np.ndarray) -> ModuleOperations | None:
-        """The arithmetic of the gradient of one datum; None where it is not known, or for gradients that torch compiles."""
-        if self.compiled:
-            return None
+        """The arithmetic of the gradient of one datum; None where it is not known."""
         if dtype not in self._operations:
             rows, whole = self._telling(data)
             self._operations[dtype] = operations_of(
@@ -150,7 +147,7 @@ class ModuleLikelihood:
         return self._recorder()
 
     def _recorder(self) -> ChainGradient:
-        return ChainGradient(self._total, self.layout, self.compiled)
+        return ChainGradient(self._total, self.layout)
 
     def _of_flat(self, theta: Tensor, rows: Tensor) -> Tensor:
         return self._total(self.layout.unflatten(theta), rows)

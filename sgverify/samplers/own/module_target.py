@@ -108,7 +108,6 @@ def module_target(
     prior: Prior = 1.0,
     spread: float = 0.01,
     name: str | None = None,
-    compiled: bool = False,
 ) -> ModuleTarget:
     """The posterior of a torch module's parameters: U(theta) = prior(theta) + sum_i loss(module(x_i), y_i).
 
@@ -124,8 +123,7 @@ def module_target(
     chain has its own minibatches. The tensor operations of a gradient are recorded once: module and loss must be functions of
     parameters and data alone. On a processor they become arithmetic coordinate by coordinate, which a kernel in C repeats
     (`module_operations`); where one has no such form, in large networks and on other devices, they are called for all chains in one
-    pass (`torch.func.vmap`). `compiled` has torch.compile compile that pass, which takes seconds and a C++ compiler; draws then
-    agree up to rounding alone.
+    pass (`torch.func.vmap`).
     Raises `DefinitionError` for a module that is random (dropout) or couples the data of a batch (batch norm) in training
     mode, or that `vmap` cannot run; `ConfigurationError` for data, reduction or prior that do not fit.
     """
@@ -141,7 +139,7 @@ def module_target(
     start = layout.flatten({key: value.detach() for key, value in module.named_parameters()})
     said = _reduction(loss, reduction)
     rows, inputs, outputs, kinds = _rows(data)
-    likelihood = ModuleLikelihood(module, loss, said, layout, inputs, outputs, kinds, compiled)
+    likelihood = ModuleLikelihood(module, loss, said, layout, inputs, outputs, kinds)
     if not (spread > 0 and math.isfinite(spread)):
         raise ConfigurationError(f"spread={spread!r}: expected a positive, finite number")
     target = ModuleTarget(

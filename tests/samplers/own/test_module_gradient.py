@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own import module_gradient
@@ -157,28 +156,3 @@ def test_full_gradients_are_one_pass_a_chain(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.undo()
     one_by_one = potential.prior(theta) + potential.likelihoods(theta, potential.data[:, None, None]).sum(0)  # type: ignore[index]
     torch.testing.assert_close(found, one_by_one)
-
-
-@pytest.mark.power
-def test_compiled_gradients_agree_up_to_rounding() -> None:
-    target, plain = target_of(compiled=True), target_of()
-    theta, rows = thetas(target.dim, 9), rows_of(target, 9)
-    likelihood: Any = target.likelihood
-    for _ in range(2):
-        torch.testing.assert_close(
-            likelihood.gradient_of_batch(theta, rows), by_torch_func(plain, theta, rows), rtol=1e-4, atol=1e-5
-        )
-
-
-def test_where_torch_cannot_compile_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*given: Any, **options: Any) -> Any:
-        def run(*tensors: Tensor) -> Tensor:
-            raise RuntimeError("no compiler")
-
-        return run
-
-    monkeypatch.setattr(torch, "compile", fails)
-    target = target_of(compiled=True)
-    likelihood: Any = target.likelihood
-    with pytest.raises(ConfigurationError, match=r"compiled=True: torch.compile fails here: no compiler"):
-        likelihood.gradient_of_batch(thetas(target.dim, 2), rows_of(target, 2))
