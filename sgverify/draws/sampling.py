@@ -31,14 +31,14 @@ from sgverify.draws.stored.source import DrawSource
 from sgverify.draws.trust import judge
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping.places import check_working_folder
+from sgverify.samplers.composites.hooks import epoch_of
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row
+from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row, annealed, cyclical, fixed
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite, ReplicaExchange
-from sgverify.subject import schedule as schedule_steps
 from sgverify.subject.binding import bind, make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
@@ -346,7 +346,7 @@ def row_of(subject: Subject) -> Row:
     c = subject.configuration
     kind = c.schedule.kind
     if kind in ("fixed", "cyclical", "annealed"):
-        return schedule_steps.row_of(subject, c.steps)
+        return row_of_length(subject, c.steps)
     alpha = c.schedule.alpha or 1 / (2 * predicted_order(subject) + 1)
     if kind == "horizon":
         step = subject.scale * float(c.steps) ** -alpha
@@ -359,3 +359,30 @@ def row_of(subject: Subject) -> Row:
         f"schedule.kind={kind!r}: expected 'fixed', 'horizon', 'power', 'cyclical' or 'annealed' for draws; set schedule.kind to "
         "one of these"
     )
+
+
+DECAY = 0.984
+"""The default factor of annealed steps, that of vr-resgld section 5.2."""
+
+
+def row_of_length(subject: Subject, length: int) -> Row:
+    """One row of `length` steps: the configured cycles or epochs, else the fixed step: other schedules only define rates in L."""
+    schedule = subject.configuration.schedule
+    if schedule.kind == "annealed":
+        return annealed(
+            [subject.scale],
+            [length],
+            epoch=epoch_of(subject.configuration, subject.target),
+            decay=DECAY if schedule.decay is None else schedule.decay,
+            after=schedule.after or 0,
+        )[0]
+    if schedule.kind != "cyclical":
+        return fixed([subject.step], [length])[0]
+    return cyclical(
+        [subject.scale],
+        [length],
+        cycles=schedule.cycles,
+        low=schedule.low,
+        threshold=schedule.threshold,
+        shape=schedule.shape,
+    )[0]

@@ -11,10 +11,10 @@ import numpy as np
 from sgverify.checks.rates.sampled.method import check_complete
 from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Averages, Cyclical, Fixed, Power, Row, Settings, cyclical, sample
-from sgverify.subject.schedule import UNIT, averaged, step_of
 from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from sgverify.targets import Observable
+from tests.self_checks.exact_steps import UNIT, averaged, step_of
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import BLOCK, Transcript, transcribe
 from tests.self_checks.transcripts import ALPHA, SHRUNK

@@ -14,15 +14,16 @@ import flint
 import numpy as np
 
 from sgverify.checks.rates.engines import exact_answers
+from sgverify.draws.sampling import row_of_length as row_of
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
 from sgverify.samplers.run.schedules import CYCLES
-from sgverify.subject.schedule import averaged, row_of, step_of
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.derived import with_scaled_likelihood
+from tests.self_checks.exact_steps import averaged, step_of
 from tests.self_checks.line_transient import LineTransient, Transient
 from tests.self_checks.plane_transient import PlaneTransient
 

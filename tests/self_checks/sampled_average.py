@@ -8,12 +8,12 @@ import numpy as np
 
 from sgverify.checks.rates.sampled.method import check_complete
 from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.draws.sampling import row_of_length as row_of
 from sgverify.errors import MomentsDivergeError, Unreached
 from sgverify.evidence import Point
 from sgverify.rates.sample import Floats
 from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Settings, sample
-from sgverify.subject.schedule import row_of
 from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered

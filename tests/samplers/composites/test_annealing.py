@@ -11,6 +11,7 @@ import torch
 
 import sgverify
 from sgverify.configuration import TargetTable, load_configuration
+from sgverify.draws.sampling import row_of_length as row_of
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Settings, annealed, fixed, one_thread
 from sgverify.samplers.composites.exchange import ExchangeChoice
@@ -20,7 +21,6 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
 from sgverify.subject.binding import make_subject
-from sgverify.subject.schedule import row_of
 from sgverify.targets import build_target
 from tests.sampled_states import sample_states
 

@@ -1,4 +1,4 @@
-"""The step sizes of the configured schedule, as a row for the sampler and in exact numbers."""
+"""The step sizes of a schedule in exact numbers, and which of them are averaged."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import flint
 from flint import arb, fmpq
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import Annealed, Cyclical, Fixed, Row, annealed, cyclical, fixed
-from sgverify.samplers.composites.hooks import epoch_of
+from sgverify.samplers import Annealed, Cyclical, Fixed
 from sgverify.samplers.run.schedules import Schedule
-from sgverify.subject.subject import Subject
 
 UNIT = 2.0**-53
 """The unit roundoff of float64; sums are kept in float64 for every dtype of the states."""
@@ -19,9 +17,6 @@ UNIT = 2.0**-53
 CYCLE = 12
 """A bound of the error of a cyclical step, in roundings of the cycle's first step: the angle has three roundings, which change
 its cosine by at most pi times as much; the sums and products add less."""
-
-DECAY = 0.984
-"""The default factor of annealed steps, that of vr-resgld section 5.2."""
 
 POWER = 4
 """A bound of the error of h_l = scale l^-alpha, in roundings: one of the product, and a power within one unit in the last
@@ -48,29 +43,6 @@ def step_of(schedule: Schedule, l: int, period: int) -> tuple[Fraction, Fraction
 def averaged(l: int, period: int, threshold: float) -> bool:
     """Does step l lie in the sampling stage of its cycle? `threshold` is read as its decimal: 0.7 is 7/10."""
     return Fraction((l - 1) % period, period) >= Fraction(str(threshold))
-
-
-def row_of(subject: Subject, length: int) -> Row:
-    """One row of `length` steps: the configured cycles or epochs, else the fixed step: other schedules only define rates in L."""
-    schedule = subject.configuration.schedule
-    if schedule.kind == "annealed":
-        return annealed(
-            [subject.scale],
-            [length],
-            epoch=epoch_of(subject.configuration, subject.target),
-            decay=DECAY if schedule.decay is None else schedule.decay,
-            after=schedule.after or 0,
-        )[0]
-    if schedule.kind != "cyclical":
-        return fixed([subject.step], [length])[0]
-    return cyclical(
-        [subject.scale],
-        [length],
-        cycles=schedule.cycles,
-        low=schedule.low,
-        threshold=schedule.threshold,
-        shape=schedule.shape,
-    )[0]
 
 
 def _cyclical_step(schedule: Cyclical, l: int, period: int) -> tuple[Fraction, Fraction]:
