@@ -9,79 +9,70 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports.making.gallery import gaussian, ideas, logistic, making, tables, well
+from reports.making.gallery import ideas, making, settings, tables
 from reports.making.gallery.frame import drawn
-from reports.making.gallery.settings import DATA, DEPENDENT, DRAWN, GRADIENTS, LOGISTIC_GRADIENTS, MINIBATCH
+from reports.making.gallery.numbers import compared
+from sgverify.advice.comparison.model import COMPARISON, MOST
 from sgverify.report.drawing import COLOURS, DARK_COLOURS, DARK_INK, INK
 from sgverify.report.svg import file_svg, pdf
 
 GALLERY = Path(__file__).resolve().parents[1] / "reports" / "gallery"
 STORED: dict[str, Any] = json.loads((GALLERY / "gallery.json").read_text(encoding="utf-8"))
+FOUND = tables.comparisons(STORED)
 
 
-def stored(rows: list[dict[str, Any]], scheme: str) -> dict[str, Any]:
-    (found,) = [row for row in rows if row["scheme"] == scheme]
+def row(name: str, scheme: str) -> Any:
+    (found,) = [one for one in FOUND[name].schemes if one.scheme == scheme]
     return found
 
 
-def hold(again: dict[str, Any], kept: dict[str, Any]) -> None:
-    assert again.keys() == kept.keys()
-    for name, value in kept.items():
-        wanted = (
-            value if value is None or isinstance(value, str) else pytest.approx(value, rel=1e-6, abs=1e-15)
-        )
-        assert again[name] == wanted, name
+@pytest.mark.parametrize("name", ["gaussian-full", "gaussian-reshuffle", "gaussian-svrg"])
+def test_stored_comparisons_are_what_the_code_gives(name: str) -> None:
+    chapter = settings.CHAPTERS[name]
+    first, other = chapter.schemes[0], "sghmc-ubu"
+    again = COMPARISON.decode(json.loads(json.dumps(compared(chapter, (first, other)))))
+    for one in again.schemes:
+        kept = row(name, one.scheme)
+        for key in (
+            "order",
+            "invariant_order",
+            "leading_error",
+            "stability_limit",
+            "sd_bias",
+            "cost_for_error",
+        ):
+            value = getattr(kept, key)
+            wanted = pytest.approx(value, rel=1e-6, abs=1e-15) if isinstance(value, float) else value
+            assert getattr(one, key) == wanted, key
 
 
-@pytest.mark.parametrize(
-    ("scheme", "kind"), [("sgld-euler", "full"), ("sghmc-ubu", "minibatch"), ("psgld", "full")]
-)
-def test_rows_of_the_gaussian_posterior_are_what_the_code_gives(scheme: str, kind: str) -> None:
-    hold(gaussian.measured(scheme, GRADIENTS[kind]), stored(STORED["gaussian"][kind], scheme))
+def test_every_comparison_has_curves_that_can_be_told_apart() -> None:
+    assert FOUND.keys() == settings.CHAPTERS.keys()
+    for comparison in FOUND.values():
+        assert comparison.panel is not None and len(comparison.panel.series) <= MOST
+        # No marker of a curve lies on one of another: costs differ by 1 % at least.
+        costs = sorted(x for series in comparison.panel.series for x in series.x)
+        assert all(b / a > 1 + 1e-6 for a, b in zip(costs, costs[1:], strict=False))
 
 
-@pytest.mark.parametrize("scheme", ["sgld-euler", "sgnht-aboba"])
-def test_rows_of_the_double_well_are_what_the_code_gives(scheme: str) -> None:
-    hold(well.measured(scheme), stored(STORED["well"], scheme))
+def test_sgld_has_the_bias_and_cost_of_its_closed_form() -> None:
+    """x' = (1 - h r) x + sqrt(2 h) z: Var x = 1/(r (1 - h r/2)), and an independent draw costs (2 - h r)/(h r) steps."""
+    r, found = 101.0, row("gaussian-beside-sgld", "sgld-euler")
+    step = 2 / r * (1 - 1.01**-2)
+    assert found.step_for_error == pytest.approx(step, rel=1e-3)
+    assert found.cost_for_error == pytest.approx(100 * (2 - step * r) / (step * r), rel=1e-3)
+    for point in found.curve:
+        assert point.bias == pytest.approx((1 - point.step * r / 2) ** -0.5 - 1, rel=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["full", "minibatch"])
-def test_sgld_costs_what_its_closed_form_says(kind: str) -> None:
-    """x' = (1 - h r) x + h V + sqrt(2 h) z: its variance is S, the long-run variance of x^2 2 S^2 (1 + a^2)/(1 - a^2)."""
-    r = 1.0 + len(DATA)
-    noise = 0.0 if kind == "full" else len(DATA) ** 2 * np.var(DATA) / MINIBATCH["batch"]
-    h = np.geomspace(1e-7, 1e-2, 200001)
-    a = 1 - h * r
-    S = (2 * h + h**2 * noise) / (1 - a**2)
-    row = stored(STORED["gaussian"][kind], "sgld-euler")
-    assert row["bias_constant"] == pytest.approx((noise / r + 1) / 2, rel=1e-9)
-    left = (0.01 / r) ** 2 - (S - 1 / r) ** 2
-    costs = np.where(left > 0, 2 * S**2 * (1 + a**2) / (1 - a**2) / np.abs(left), np.inf)
-    data = len(DATA) if kind == "full" else MINIBATCH["batch"]
-    # The fourth cumulant of a minibatch is h^4 of what has size 1 here: far below.
-    assert row["gradients"] == pytest.approx(data * costs.min(), rel=1e-4)
-    assert row["step"] == pytest.approx(h[int(costs.argmin())], rel=2e-2)
-
-
-def test_rows_of_dependent_minibatches_are_what_the_code_gives() -> None:
-    for kind, gradient in DEPENDENT.items():
-        hold(gaussian.biased("sghmc-baoab", gradient), stored(STORED["dependent"][kind], "sghmc-baoab"))
-    # Snapshots take the noise away where each datum has the same Hessian, and nothing else.
-    for full, reduced in zip(STORED["gaussian"]["full"], STORED["dependent"]["svrg"], strict=True):
-        assert full.get("bias_constant") == reduced.get("bias_constant")
-
-
-def test_plans_on_the_logistic_posterior_are_what_the_code_gives() -> None:
-    found = STORED["logistic"]["full"]
-    (again,) = logistic.measured(LOGISTIC_GRADIENTS["full"], ("sgld-euler",))["plans"]
-    hold(again, stored(found["plans"], "sgld-euler"))
-    assert found["distrust"] is None and found["left_out"] == []
-    costs = [plan["gradients"] for plan in found["plans"]]
-    assert costs == sorted(costs) and {plan["scheme"] for plan in found["plans"]} == set(DRAWN)
+def test_snapshots_leave_the_bias_of_full_gradients_where_hessians_are_alike() -> None:
+    for one in FOUND["gaussian-full"].schemes:
+        assert row("gaussian-svrg", one.scheme).leading == one.leading
+    assert row("gaussian-full", "sghmc-aboba").unlimited
 
 
 def test_the_diffusion_of_the_pictures_is_that_of_the_ornstein_uhlenbeck_process() -> None:
-    subject = gaussian.gaussian("sgld-euler", GRADIENTS["full"])
+    subject = settings.gaussian("sgld-euler", settings.FULL)
     t, r = 0.004, 101.0
     start = 2 / r**0.5
     assert ideas._flow(subject, t) == pytest.approx(
@@ -93,7 +84,9 @@ def test_page_and_tables_are_those_of_the_stored_numbers() -> None:
     assert tables.page(STORED, making.PICTURES) == (GALLERY / "schemes.md").read_text(encoding="utf-8")
     text = tables.latex(STORED)
     assert text == (GALLERY / "schemes.tex").read_text(encoding="utf-8")
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 6 and text.count("$") % 2 == 0
+    assert (
+        text.count(r"\toprule") == text.count(r"\bottomrule") == 2 * len(FOUND) and text.count("$") % 2 == 0
+    )
 
 
 def test_a_picture_follows_the_reader_s_screen_and_is_drawn_alike_twice() -> None:

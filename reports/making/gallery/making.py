@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reports.making.gallery import curves, pictures, tables
 from reports.making.gallery.frame import Picture, drawn
+from reports.making.gallery.settings import CHAPTERS
 from sgverify.keeping.files import write_atomically
 from sgverify.report.svg import file_svg, pdf
 
@@ -15,7 +16,11 @@ FILES = (
     "gallery.json",
     "schemes.md",
     "schemes.tex",
-    *(f"figures/{picture.name}.{kind}" for picture in PICTURES for kind in ("svg", "pdf")),
+    *(
+        f"figures/{name}.{kind}"
+        for name in (*CHAPTERS, *(p.name for p in PICTURES))
+        for kind in ("svg", "pdf")
+    ),
 )
 
 
@@ -35,6 +40,10 @@ def render(folder: Path) -> None:
     write_atomically(home / "schemes.md", tables.page(numbers, PICTURES))
     write_atomically(home / "schemes.tex", tables.latex(numbers))
     (home / "figures").mkdir(exist_ok=True)
+    for name, comparison in tables.comparisons(numbers).items():
+        if comparison.panel is not None:
+            for kind in ("svg", "pdf"):
+                comparison.plot(home / "figures" / f"{name}.{kind}")
     for picture in PICTURES:
         drawing = drawn(picture, numbers)
         told = file_svg(drawing, picture.title, picture.caption)

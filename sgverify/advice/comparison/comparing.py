@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -127,10 +128,13 @@ def compare_subject(
         error=error,
         unit=unit,
         cost=cost,
-        schemes=tuple(sorted(found, key=_cheapest)),
+        schemes=tuple(sorted(found, key=partial(_cost_of, error))),
     )
 
 
-def _cheapest(row: ComparedScheme) -> float:
-    """The cost of the error, to six figures, so that equal schemes keep their order."""
-    return math.inf if row.cost_for_error is None else float(f"{row.cost_for_error:.6g}")
+def _cost_of(error: float, row: ComparedScheme) -> float:
+    """The cost of the error, or a bound above it where every bias that was looked at is below; to six figures, for ties."""
+    cost = row.cost_for_error
+    if cost is None:
+        cost = row.curve[0].cost if row.curve and abs(row.curve[0].bias) <= error else math.inf
+    return float(f"{cost:.6g}")

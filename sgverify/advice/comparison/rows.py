@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -32,14 +32,17 @@ from sgverify.subject.subject import Subject
 
 UNIT, DRAW = "unit of time", "independent draw"
 
-POINTS, DEAREST = (9, 5), (64.0, 8.0)
-"""The points of a curve, and its end in multiples of the cost at which errors are compared; of exact laws, and on grids."""
+RATIO, DEAREST = (2, 4), (64, 16)
+"""Of the costs of a curve, and their end in multiples of the cost at which errors are compared; of exact laws, and on grids."""
 
 TOP, SCALES = 0.9, 10.0
 """The largest step of a curve: this share of the stability limit, and at most so many typical steps."""
 
-APART = 4
-"""Points of one curve out of so many lie between those of the others, so that curves on one another show their marks."""
+FARTHEST = 8.0
+"""Where no limit is known, the largest step of a curve in steps of the scheme: grids of much larger ones take minutes."""
+
+APART = 8
+"""The points of so many curves lie between one another, so that curves on one another show their marks."""
 
 SAMPLES = 24
 """The steps among which that of a cost per independent draw is bracketed."""
@@ -138,10 +141,10 @@ class SchemeRow:
             return "gradients counted in one step of the code"
         census, parts = self.subject.scheme.census, []
         if census.hessians:
-            parts.append(f"{census.hessians} Hessian-vector product(s), each as {PRODUCT} gradients")
+            parts.append(f"Hessian-vector products: {census.hessians}, each as {PRODUCT} gradients")
         if reuses_gradient(self.subject):
             parts.append("the last gradient of a step is the next one's first, and is counted once")
-        return f"{census.gradients} gradient(s) a step, {'; '.join(parts)}" if parts else ""
+        return f"gradients of the definition: {census.gradients}; {'; '.join(parts)}" if parts else ""
 
     @property
     def own_cost(self) -> float | None:
@@ -187,7 +190,7 @@ class SchemeRow:
         """The largest step of the curve."""
         subject = self.subject
         if not (isinstance(self.laws, ExactLaws) or subject.black_box):
-            return 2 * subject.step
+            return FARTHEST * subject.step
         typical = (
             self._own_step
             if subject.black_box
@@ -296,15 +299,16 @@ class SchemeRow:
             self.ask("independent_draw", lambda: self.per_draw(step))
             self.ask("contraction", lambda: self._contraction(step))
 
-    def _steps(self, cost: float | None) -> list[float]:
-        """The steps of the curve, downwards."""
+    def _steps(self, cost: float | None) -> Iterator[float]:
+        """The steps of the curve, downwards: those of costs that are `RATIO` apart, between those of the other schemes."""
         exactly = isinstance(self.laws, ExactLaws | ClosureLaws) or self.subject.black_box
-        count, dearest = POINTS[not exactly], DEAREST[not exactly]
-        top = self.top * 2.0 ** -(self.number % APART / APART)
-        bottom = top * 2.0 ** (1 - count)
+        ratio, dearest = RATIO[not exactly], DEAREST[not exactly]
         with suppress(*LOST):
-            bottom = min(top / 4, self.step_at(dearest * cost)) if cost else bottom
-        return [float(step) for step in np.geomspace(top, bottom, count)]
+            least = self.cost_of(self.top)
+            own = (cost or least) * ratio ** (self.number % APART / APART)
+            first = math.ceil(math.log(least / own, ratio))
+            for k in range(first, round(math.log(dearest, ratio)) + 1):
+                yield self.step_at(own * float(ratio) ** k)
 
     def _contraction(self, step: float) -> float:
         """The certified share by which a step contracts for the class of the target's curvatures."""
@@ -341,11 +345,13 @@ class SchemeRow:
 
 def _between(curve: Sequence[CurvePoint], error: float) -> float:
     """The step at which the bias passes the error, between two points of a curve, as a power of the step."""
-    for low, high in pairwise(sorted(curve, key=lambda point: point.step)):
+    ordered = sorted(curve, key=lambda point: point.step)
+    for low, high in pairwise(ordered):
         if 0 < abs(low.bias) <= error < abs(high.bias):
             power = math.log(abs(high.bias / low.bias)) / math.log(high.step / low.step)
             return low.step * (error / abs(low.bias)) ** (1 / power)
-    raise Unreached(f"no two points of the curve have {100 * error:g} % between them, on this grid")
+    ends = f"{ordered[0].step:.3g} to {ordered[-1].step:.3g}" if ordered else "none"
+    raise Unreached(f"no bias passes {100 * error:g} % at the steps of the curve, h = {ends}")
 
 
 def _power(laws: ChainLaws) -> str:
