@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_every_comparison_has_curves_that_can_be_told_apart() -> None:
         assert comparison.panel is not None and len(comparison.panel.series) <= MOST
         # No marker of a curve lies on one of another: costs differ by 1 % at least.
         costs = sorted(x for series in comparison.panel.series for x in series.x)
-        assert all(b / a > 1 + 1e-6 for a, b in zip(costs, costs[1:], strict=False))
+        assert all(b / a > 1 + 1e-6 for a, b in pairwise(costs))
 
 
 def test_sgld_has_the_bias_and_cost_of_its_closed_form() -> None:

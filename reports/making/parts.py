@@ -308,7 +308,7 @@ _PARTS = (
     Part(
         "gallery",
         tuple(f"gallery/{name}" for name in gallery.FILES),
-        "schemes of the catalogue on a Gaussian posterior and on a double well, exactly; and the ideas of the theory",
+        "`sgverify.compare` of the catalogue on Gaussian and logistic posteriors and a double well; and the ideas of the theory",
         2,
         _make_gallery,
         gallery.render,

@@ -58,8 +58,8 @@ def compare(
 
     \b
     Examples:
-      # a splitting of your own beside two of the catalogue, with all files for an appendix
-      sgverify compare mine.py:fourth sghmc-baoab sghmc-aboba --out comparison
+      # a splitting of your own beside two, with the files of an appendix
+      sgverify compare mine.py:aboba sghmc-baoab sghmc-ubu --out compared
       # with minibatches, on another target
       sgverify compare sghmc-ubu sghmc-baoab --target gaussian-mean \\
         --set gradient.kind=iid --plot costs.pdf

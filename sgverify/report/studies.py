@@ -59,6 +59,18 @@ def cell_text(value: Cell) -> str:
     return str(value)
 
 
+def column_lines(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> list[str]:
+    """A table for a terminal: the first column to the left, the others to the right."""
+    lines = [head, *([cell_text(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "".join(
+            f"  {text:{'>' if k else '<'}{w}}" for k, (text, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in lines
+    ]
+
+
 def numeric(value: Cell) -> bool:
     """Is the cell a number?"""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from textwrap import fill
@@ -25,16 +24,16 @@ MOST = 8
 NEAR = 0.05
 """Two curves are nearly one where their biases differ by no more than this share."""
 
-WIDTH = 96
+WIDTH = 80
 
 OF_THE_SCHEME = {
-    "gradients": "gradients a step", "order": "order", "invariant_order": "order of the law", "stability_limit": "stable below h",
-    "leading": "W2 as h -> 0", "contraction": "contraction",
+    "gradients": "gradients", "order": "order", "invariant_order": "law's order", "stability_limit": "stable",
+    "leading": "W2", "contraction": "contracts",
 }  # fmt: skip
 AT_THE_COST = {
-    "step": "h", "mean_bias": "mean", "sd_bias": "sd", "distance": "W2", "independent_draw": "gradients a draw",
-    "cost_for_error": "",
+    "step": "h", "mean_bias": "mean", "sd_bias": "sd", "distance": "W2", "independent_draw": "per draw", "cost_for_error": "",
 }  # fmt: skip
+"""The columns of the tables: fields, with their heads."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,6 @@ class ComparedScheme:
     step_for_error: Number | None = None
     cost_for_error: Size | None = None
     curve: tuple[CurvePoint, ...] = ()
-    same_costs: Annotated[tuple[Number | None, ...], Says("the bias at the cost, 4 and 16 times it")] = ()
     reasons: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -135,9 +133,10 @@ class SchemeComparison:
         of = " of single data" if self.data is not None else ""
         return (
             f"Costs are gradients{of} per {self.unit}; a Hessian-vector product counts as 2, and a gradient with which the "
-            "next step begins once. Biases are the largest of a mean (in standard deviations of the target) and of a standard "
-            "deviation (relative); W2 is that of theta, of normal laws with the same moments; gradients a draw: for an average as "
-            "good as that of one independent draw. Orders are those of a step and of the invariant law, with full gradients."
+            "next step begins once. Orders are those of a step and of the invariant law, with full gradients; a step is stable "
+            "below the limit; W2 is the distance of the laws of theta, of normal laws with the same moments, first as h -> 0. "
+            "Biases are the largest of a mean (in standard deviations of the target) and of a standard deviation (relative). Per "
+            "draw: the gradients for an average as good as that of one independent draw."
         )
 
     @property
@@ -148,7 +147,7 @@ class SchemeComparison:
         found = []
         for title, columns in ((f"Schemes on {self.target}", OF_THE_SCHEME), (f"Errors{cost}", AT_THE_COST)):
             kept = {
-                key: head or f"cost for {100 * self.error:g} %"
+                key: head or f"cost of {100 * self.error:g} %"
                 for key, head in columns.items()
                 if any(
                     getattr(row, key) is not None or key in row.reasons or row.unlimited
@@ -209,7 +208,7 @@ class SchemeComparison:
         """The schemes by their curves: those whose biases at the same costs differ by no more than a share go together."""
         found: list[list[ComparedScheme]] = []
         for row in self.schemes:
-            group = next((g for g in found if _alike(g[0].same_costs, row.same_costs, share)), None)
+            group = next((g for g in found if _alike(g[0], row, share)), None)
             if group is None:
                 found.append([row])
             else:
@@ -221,9 +220,12 @@ class SchemeComparison:
         return {"schema": COMPARISON.name, **asdict(self)}
 
     def __str__(self) -> str:
+        # What a list of schemas does without.
+        from sgverify.report.studies import column_lines
+
         lines = [fill(self.settings, WIDTH)]
         for table in self.tables:
-            lines += ["", table.title, *map(printable, _columns(table))]
+            lines += ["", table.title, *map(printable, column_lines(table.columns, table.rows))]
         for heading, said in (
             ("leading error", self.leading_errors),
             ("notes", [*self.notes, self.conventions]),
@@ -291,11 +293,9 @@ def _letters(number: int) -> str:
     return chr(ord("a") + number) if number < 26 else _letters(number // 26 - 1) + _letters(number % 26)
 
 
-def _alike(one: Sequence[float | None], other: Sequence[float | None], share: float) -> bool:
-    pairs = list(zip(one, other, strict=False))
-    return bool(pairs) and all(
-        a is not None and b is not None and math.isclose(a, b, rel_tol=share) for a, b in pairs
-    )
+def _alike(one: ComparedScheme, other: ComparedScheme, share: float) -> bool:
+    pairs = ((one.mean_bias, other.mean_bias), (one.sd_bias, other.sd_bias))
+    return all(a is not None and b is not None and math.isclose(a, b, rel_tol=share) for a, b in pairs)
 
 
 def _size(row: ComparedScheme) -> float:
@@ -308,17 +308,3 @@ def _series(label: str, row: ComparedScheme) -> Series:
         label, "exact", tuple(p.cost for p in ordered), tuple(p.bias for p in ordered),
         note="" if row.method == "exact" else row.method,
     )  # fmt: skip
-
-
-def _columns(table: Table) -> list[str]:
-    from sgverify.report.studies import cell_text
-
-    rows = [list(table.columns), *([cell_text(cell) for cell in row] for row in table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "".join(
-            f"  {text:<{w}}" if k == 0 else f"  {text:>{w}}"
-            for k, (text, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

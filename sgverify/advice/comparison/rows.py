@@ -219,12 +219,6 @@ class SchemeRow:
             return CurvePoint(step, self.cost_of(step), worst) if math.isfinite(worst) else None
         return None
 
-    def at_cost(self, cost: float) -> float | None:
-        """The bias at a cost; None where there is no law."""
-        with suppress(*LOST):
-            return self.error(self.step_at(cost))
-        return None
-
     def _orders(self) -> None:
         subject = self.subject
         if isinstance(subject, TorchSubject):
@@ -279,8 +273,6 @@ class SchemeRow:
             self.ask("step", lambda: self.step_at(cost))
         if "step" in found:
             self._errors_at(found["step"])
-            if cost is not None and laws.quick:
-                found["same_costs"] = tuple(self.at_cost(times * cost) for times in (1, 4, 16))
         if self.brief:
             return
         self.ask("leading", partial(_power, laws))

@@ -74,7 +74,8 @@ def latex(caption: str, tables: Sequence[Table], notes: Sequence[str]) -> str:
     lines = [
         r"% Needs \usepackage{booktabs}.",
         r"\begin{table}",
-        r"\centering\small",
+        r"\centering",
+        r"\small",
         rf"\caption{{{_tex(caption)}}}",
     ]
     for table in tables:
@@ -90,7 +91,8 @@ def latex(caption: str, tables: Sequence[Table], notes: Sequence[str]) -> str:
             ),
             r"\bottomrule",
             r"\end{tabular}",
-            r"\par\medskip",
+            r"\par",
+            r"\medskip",
         ]
     notes = [_tex(item) + r"\par" for item in notes]
     return (

@@ -16,7 +16,7 @@ from sgverify.report.page.environment import page_of
 def write(comparison: SchemeComparison, folder: str | Path, provenance: Provenance) -> list[str]:
     """All files of a comparison in a folder, which is made; their names. Raises `UserError` where it cannot be."""
     home = Path(folder)
-    fields = [key for key in asdict(comparison.schemes[0]) if key not in ("curve", "same_costs", "reasons")]
+    fields = [key for key in asdict(comparison.schemes[0]) if key not in ("curve", "reasons")]
     points = ((s.scheme, p.step, p.cost, p.bias) for s in comparison.schemes for p in s.curve)
     files = {
         "index.html": page(comparison, provenance),
