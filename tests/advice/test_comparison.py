@@ -94,7 +94,8 @@ def test_numbers_on_the_standard_normal_are_those_by_hand(splittings: SchemeComp
 
 
 def test_a_scheme_without_a_law_is_said_with_its_reason_and_torch_code_has_that_of_its_definition() -> None:
-    found = compare(uphill, by_hand, "sgld-euler", "psgld", config=STANDARD)
+    target = {"name": "gaussian", "precision": 4.0}
+    found = compare(uphill, by_hand, "sgld-euler", "psgld", config={"target": target})
     lost = row(found, "uphill")
     assert lost.curve == () and "contracts at no step size" in lost.reasons["stability_limit"]
     assert (lost.order, lost.invariant_order) == (0, 0) and found.schemes[-1].cost_for_error is None
@@ -102,7 +103,7 @@ def test_a_scheme_without_a_law_is_said_with_its_reason_and_torch_code_has_that_
     assert code.method == "quadrature" and code.order_by == "quadrature" and code.gradients == 1
     for name in ("sd_bias", "distance", "independent_draw", "order"):
         assert getattr(code, name) == pytest.approx(getattr(definition, name), rel=1e-6)
-    assert code.stability_limit == pytest.approx(2, rel=2e-3)
+    assert code.stability_limit == pytest.approx(0.5, rel=2e-3)
     assert "not affine" in row(found, "psgld").reasons["mean_bias"]
     cells = {cell for table in found.tables for line in table.rows for cell in line}
     assert None not in cells and all(mark in str(found) for mark in found.marks.values())
@@ -117,11 +118,11 @@ def test_dynamics_that_differ_are_compared_by_independent_draws_and_equal_curves
     assert {series.label for series in found.panel.series} == {"sgld-euler", "sghmc-euler = sghmc-momentum"}
 
 
-@pytest.mark.parametrize("kind", ["reshuffle", "svrg", "control-variate"])
+@pytest.mark.parametrize("kind", ["reshuffle", "control-variate"])
 def test_gradients_that_depend_on_one_another_have_their_curves(kind: str) -> None:
     given = {"target": {"data": [-1.0, 0.5, 1.0, 1.5]}, "gradient": {"kind": kind, "batch": 2}}
     found = compare("sghmc-aboba", "sghmc-ubu", config=given)
-    per_step = {"reshuffle": 2, "svrg": 6, "control-variate": 4}[kind]
+    per_step = {"reshuffle": 2, "control-variate": 4}[kind]
     assert {one.gradients for one in found.schemes} == {per_step} and all(one.curve for one in found.schemes)
 
 

@@ -19,7 +19,7 @@ from sgverify.advice.size.finding import gradient_label
 from sgverify.advice.step_bias import given_target
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
-from sgverify.errors import ConfigurationError, Unreached
+from sgverify.errors import ConfigurationError, UserError
 from sgverify.schemes.catalogue import NAMED
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
@@ -75,7 +75,9 @@ def comparable(subject: Subject) -> list[str]:
     """The schemes of the catalogue whose dynamics has the same variables and leaves exp(-U/T) invariant, but for the subject's."""
     dynamics = subject.scheme.dynamics
     if subject.composite is not None or not dynamics.usual:
-        raise Unreached(f"no scheme of the catalogue to compare {subject.reference} with")
+        raise UserError(
+            f"scheme={subject.reference!r}: no scheme of the catalogue to compare it with; expected two or more; name another"
+        )
     own = (item for item in NAMED.items() if item[0] != subject.reference)
     return [name for name, item in own if item.dynamics == dynamics]
 
@@ -94,7 +96,7 @@ def compare_subject(
     Raises what the settings alone can cause.
     """
     if first.changes_along_run is not None:
-        raise Unreached(first.changes_along_run)
+        raise ConfigurationError(f"{first.changes_along_run}; expected settings that stay; leave them out")
     if not first.black_box:
         first.validate()
     tables = first.configuration.model_dump(exclude_unset=True)

@@ -295,11 +295,11 @@ class SchemeRow:
         """The steps of the curve, downwards: those of costs that are `RATIO` apart, between those of the other schemes."""
         exactly = isinstance(self.laws, ExactLaws | ClosureLaws) or self.subject.black_box
         ratio, dearest = RATIO[not exactly], DEAREST[not exactly]
-        with suppress(*LOST):
-            least = self.cost_of(self.top)
-            own = (cost or least) * ratio ** (self.number % APART / APART)
-            first = math.ceil(math.log(least / own, ratio))
-            for k in range(first, round(math.log(dearest, ratio)) + 1):
+        own = (cost or self.gradients / self.top) * ratio ** (self.number % APART / APART)
+        # Per independent draw a large step may cost more than a small one.
+        least = self.gradients / self.top if self.unit == UNIT else own / dearest
+        for k in range(math.ceil(math.log(least / own, ratio)), round(math.log(dearest, ratio)) + 1):
+            with suppress(*LOST):
                 yield self.step_at(own * float(ratio) ** k)
 
     def _contraction(self, step: float) -> float:
