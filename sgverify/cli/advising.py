@@ -37,7 +37,7 @@ from sgverify.user_code import own_code
 @click.option(
     "--plot",
     "plot_path",
-    metavar="FILE.svg|png",
+    metavar="FILE.svg|png|pdf",
     help="Draw bias, Monte Carlo error and cost of the cheapest plan of each scheme against the step size.",
 )
 @JSON

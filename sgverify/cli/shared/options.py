@@ -115,7 +115,7 @@ JSON = click.option(
 
 
 PLOT = click.option(
-    "--plot", "plot_path", metavar="FILE.svg|png", help="Draw the violated rate, or else the first rate."
+    "--plot", "plot_path", metavar="FILE.svg|png|pdf", help="Draw the violated rate, or else the first rate."
 )
 
 
