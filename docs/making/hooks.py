@@ -34,8 +34,8 @@ LOG = logging.getLogger("mkdocs.hooks")
 REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"' >]+)""")
 """What a browser would fetch from elsewhere."""
 
-DRAWN = ("calibration", "app-lda", "app-sbn", "app-classifier")
-"""The parts of the reports whose pages show pictures that are not committed."""
+DRAWN = ("calibration", "app-lda", "app-sbn", "app-classifier", "in-the-wild")
+"""The parts of the reports whose pages show pictures, or lead to evidence, that are not committed."""
 
 MEASURED = ("reports/", "benchmarks/")
 """The folders of tables."""
@@ -65,6 +65,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if text is not None or (ROOT / path).is_file():
             if files.get_file_from_path(place_of(path)) is None:
                 files.append(_of_the_repository(config, path, text))
+            if path.endswith("/index.html"):
+                waiting.append(path.replace("/index.html", "/evidence.html"))
             waiting += [target for target in targets(text or "", path) if target not in seen]
             seen.update(waiting)
     return files

@@ -22,6 +22,9 @@ class Formula(InlineProcessor):
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:
         """Called by Markdown for each formula."""
         made = convert(m[1].strip(), display="block") if m[1] else convert(m[2])
+        if m[1]:
+            # It is moved in its place where the screen is narrow, by the keys too.
+            made = f'<span class="formula" tabindex="0">{made}</span>'
         return self.md.htmlStash.store(made), m.start(0), m.end(0)
 
 

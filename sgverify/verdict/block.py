@@ -28,7 +28,6 @@ from sgverify.verdict.findings import (
     gradient_of,
     place_in_lines,
     said,
-    shortened,
 )
 from sgverify.verdict.untested import Untried, reach_text, whole_scope
 
@@ -107,13 +106,13 @@ class ClosingBlock:
                 more = len(parts) - 1
                 kept -= more
             left -= more
-            listed = few(text, width, hanging, more + 1) if label in LISTS else ""
-            if listed:
-                lines += listed.split("\n")
+            if label in LISTS:
+                listed = (few(text, width, hanging, most) for most in range(more + 1, len(parts) + 1))
+                lines += next(filter(None, listed), "\n".join(parts)).split("\n")
                 continue
-            lines += parts[:more]
             rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
-            lines.append((clauses(rest, width) or shortened(rest, width)).rstrip())
+            ended = clauses(rest, width)
+            lines += [*parts[:more], ended] if ended else parts
         return lines
 
     def _found(self) -> Iterator[str]:

@@ -226,15 +226,6 @@ def clauses(text: str, width: int, mark: str = ";") -> str:
     return whole[-1] if whole else ""
 
 
-def shortened(text: str, width: int) -> str:
-    """The text in at most `width` columns, padded to them; cut at a word, with an ellipsis."""
-    if len(text) <= width:
-        return text.ljust(width)
-    cut = text[: width - 1]
-    whole = cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut
-    return f"{whole.rstrip(' ,;:')}…".ljust(width)
-
-
 def _claims(evidence: Sequence[Evidence], few: int) -> str:
     """The claims behind a finding by their short names, a few of them; none where the check has the same name."""
     if not few:

@@ -143,7 +143,8 @@ def test_formulas_become_mathml() -> None:
     pytest.importorskip("latex2mathml")
     markdown = pytest.importorskip("markdown").Markdown(extensions=["docs.making.mathematics"])
     made = markdown.convert("let\n$h_1^*$ and $k_2^*$ be\n\n$$\\frac{1}{2}$$\n\n`$x$` costs 3 $ or 4 $")
-    assert made.count("<p>") == 2 and "<em>" not in made
+    assert made.count("<p>") == 3 and "<em>" not in made
+    assert made.count('<p><span class="formula" tabindex="0"><math') == 1
     assert made.count("<math") == 3 and made.count("<msubsup>") == 2 and "<mfrac>" in made
     assert "<code>$x$</code> costs 3 $ or 4 $" in made
 

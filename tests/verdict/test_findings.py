@@ -16,7 +16,6 @@ from sgverify.verdict.findings import (
     follows,
     matter_of,
     said,
-    shortened,
 )
 from sgverify.verdict.lines import Lines
 
@@ -143,8 +142,3 @@ def test_a_line_shows_whole_clauses() -> None:
     line = Lines("mine.py:heun")
     shown = [*line.tell([item, replace(item, claim="own/claim")]), *line.end()][1]
     assert "equal bits  " in shown and shown.endswith("[exact]") and "…" not in shown
-
-
-@pytest.mark.parametrize("width", [5, 11, 12, 40])
-def test_shortened_texts_have_the_width(width: int) -> None:
-    assert len(shortened("an integrator, of order two", width)) == width

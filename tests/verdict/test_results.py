@@ -106,6 +106,8 @@ def test_the_block_has_few_lines_none_of_them_cut(
         lines = results.verdict.lines(width)
         assert len(lines) <= most and max(map(len, lines)) <= width and "…" not in "".join(lines)
         rows = [(label, text) for label, text in results.verdict.rows() if label in block.WHOLE]
+        for narrow in (40, 60):
+            assert "…" not in "".join(results.verdict.lines(narrow))
         said = " ".join(" ".join(lines).split())
         assert rows and all(" ".join(text.split()) in said for _, text in rows)
 

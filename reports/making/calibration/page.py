@@ -100,7 +100,7 @@ def draw_calibration(calibration: Calibration) -> Drawing:
 
 
 def _bars(bars: Sequence[Bar]) -> str:
-    rows = [["", "promise", "bar", "cells", "worst", "95 % interval", "which"]]
+    rows = [["met", "promise", "bar", "cells", "worst", "95 % interval", "which"]]
     rows += [
         [
             f"{SYMBOLS[bar.outcome]} {bar.outcome}",
