@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "bch": "splitting order, commutators, leading error",
     "bound": "contraction, Wasserstein bound, mixing time",
     "campaign": "many runs, cluster, sweep, benchmark",
+    "compare": "beside BAOAB and ABOBA, LaTeX table, figure for a paper, own splitting, best sampler",
     "design": "optimal splitting coefficients",
     "diff": "regression between versions",
     "doctor": "installation, versions",

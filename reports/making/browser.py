@@ -1,10 +1,10 @@
 """The pages, opened in headless Chromium: on a desktop, dark, narrow, without script, on paper, and across. Writes browser/.
 
-The pages are the committed ones of the papers, and those that `sgverify verify --html` writes about a right and a wrong
-scheme. Each page is held to the rules of axe-core (WCAG 2.2 A and AA, and best practice); what the console says, what a page
-asks of the network, what the filters leave, what folds out, what is copied and where the link past the contents leads is
-recorded. `pytest -m browser` needs Chromium, node and npm, which puts the libraries named in `LIBRARIES` into a temporary
-folder.
+The pages are the committed ones of the papers, and those that `sgverify verify --html` writes about a right and a wrong scheme.
+Each page is held to the rules of axe-core (WCAG 2.2 A and AA, and best practice); what the console says, what a page asks of
+the network, what the filters leave, what folds out, what is copied, where the link past the contents leads and how many sheets
+of paper it takes is recorded; so are the pages of the documentation site (`site`). `pytest -m browser` needs Chromium, node and
+npm, which puts the libraries named in `LIBRARIES` into a temporary folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.making import transcripts
+from reports.making import site, transcripts
 from sgverify.keeping.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +29,8 @@ REPORT = ("index.html", "evidence.html")
 OWN = transcripts.NAMES
 """The schemes of a user's file, the right and the wrong one, whose pages are opened beside those of the papers."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+SHEETS = 8
+"""The most sheets of paper that the page of a scheme takes; of its evidence what is unfolded is printed."""
 LOOKS = ("desktop", "dark", "narrow", "unfolded")
 
 Seen = Mapping[str, Any]
@@ -107,10 +109,10 @@ def faults(seen: Seen) -> list[str]:
         found += [f"{name}: {key}: {left[key]}" for key in left if key.endswith("amiss") and left[key]]
         if left["cleared"] != left["all"]:
             found.append(f"{name}: after clearing the filters {left['cleared']} of {left['all']} are left")
-        if not (
-            folds["expanded"] == folds["printed"] == folds["count"] and folds["after"] == folds["before"] == 0
-        ):
+        if not (folds["expanded"] == folds["count"] and folds["before"] == 0):
             found.append(f"{name}: what is folded does not fold out and back: {folds}")
+        if name.removesuffix(".html") in OWN and page["sheets"] > SHEETS:
+            found.append(f"{name}: is printed on {page['sheets']} sheets, {SHEETS} at most")
         if page["skip"] != {"shown": True, "reached": "content"}:
             found.append(f"{name}: the link past the contents: {page['skip']}")
         copied = page["copied"]
@@ -138,6 +140,7 @@ def make(folder: Path) -> None:
         seen = {suite: look(folder / suite, Path(libraries)) for suite in SUITES}
         write_own(Path(own))
         seen |= {name: look(Path(own), Path(libraries), [f"{name}.html"]) for name in OWN}
+        site.make(folder, Path(libraries), str(browser()))
     target = folder / "browser"
     target.mkdir(exist_ok=True)
     write_atomically(target / "browser.json", json.dumps(seen, indent=1) + "\n")
@@ -145,7 +148,8 @@ def make(folder: Path) -> None:
 
 
 def render(folder: Path) -> None:
-    """Write FOLDER/browser/browser.md from the stored JSON."""
+    """Write FOLDER/browser/browser.md and site.md from the stored JSON."""
+    site.render(folder)
     seen = json.loads((folder / "browser" / "browser.json").read_text(encoding="utf-8"))
     first = next(iter(seen.values()))
     lines = [
@@ -173,8 +177,8 @@ def render(folder: Path) -> None:
     lines += [
         "",
         "| page | messages of the console | requests | entries | by scheme | by claim | by outcome | by search | folded, "
-        "expanded, printed | links, copied | formulas, with text |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "expanded | sheets | links, copied | formulas, with text |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, page in rows:
         left, folds = page["filters"], page["details"]
@@ -184,7 +188,7 @@ def render(folder: Path) -> None:
         copied, formulas = page["copied"], page["formulas"]
         lines.append(
             f"| {name} | {len(page['console'])} | {len(page['requests'])} | {chosen} | {folds['count']}, "
-            f"{folds['expanded']}, {folds['printed']} | {copied['links']}, {copied['right']} | "
+            f"{folds['expanded']} | {page['sheets']} | {copied['links']}, {copied['right']} | "
             f"{formulas['count']}, {formulas['named']} |"
         )
     wrong = [f"- {group}: {text}" for group, one in seen.items() for text in faults(one)]

@@ -283,9 +283,9 @@ _PARTS = (
     ),
     Part(
         "browser",
-        ("browser/browser.json", "browser/browser.md"),
-        "pages of the papers and of a right and a wrong scheme, in headless Chromium with axe-core",
-        4,
+        ("browser/browser.json", "browser/browser.md", "browser/site.json", "browser/site.md"),
+        "pages of the papers, of a right and a wrong scheme and of the site, in headless Chromium with axe-core",
+        10,
         _make_browser,
         browser.render,
     ),

@@ -6,7 +6,7 @@
 // pictures, "" for none. From the first page a link is followed to a piece of evidence, wherever that stands.
 
 import { createRequire } from "node:module";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -105,10 +105,7 @@ async function folded(page) {
   const expanded = await open();
   await page.click(".tools button[name=expand]");
   const before = await open();
-  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  const printed = await open();
-  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-  return { count, first, expanded, before, printed, after: await open() };
+  return { count, first, expanded, before };
 }
 
 async function skipped(page) {
@@ -158,7 +155,11 @@ try {
     about.formulas = await page.$$eval("math", (found) => ({
       count: found.length, named: found.filter((one) => one.closest("[aria-label]")).length,
     }));
-    if (screenshots) await page.pdf({ path: join(screenshots, `${name.replace(".html", "")}.pdf`), preferCSSPageSize: true, timeout: 0 });
+    // As it is opened, on paper.
+    await page.reload();
+    const paper = await page.pdf({ preferCSSPageSize: true, timeout: 0 });
+    about.sheets = (Buffer.from(paper).toString("latin1").match(/\/Type\s*\/Page\b/g) || []).length;
+    if (screenshots) writeFileSync(join(screenshots, `${name.replace(".html", "")}.pdf`), paper);
     await page.close();
     const plain = await browser.newPage();
     await plain.setJavaScriptEnabled(false);

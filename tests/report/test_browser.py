@@ -60,7 +60,7 @@ PLANTED: dict[str, Callable[[Page], Any]] = {
     "filter": lambda page: page["filters"].update(outcome=page["filters"]["all"]),
     "amiss": lambda page: page["filters"].update({"claim amiss": 1}),
     "clear": lambda page: page["filters"].update(cleared=1),
-    "print": lambda page: page["details"].update(printed=0),
+    "folds": lambda page: page["details"].update(expanded=0),
     "skip": lambda page: page["skip"].update(reached=""),
     "copy": lambda page: page["copied"].update(right=0),
     "formulas": lambda page: page["formulas"].update(named=0),
@@ -73,6 +73,12 @@ PLANTED: dict[str, Callable[[Page], Any]] = {
 def test_each_fault_is_named(change: str, group: str) -> None:
     seen = copy.deepcopy(STORED[group])
     PLANTED[change](next(iter(seen["pages"].values())))
+    assert len(browser.faults(seen)) == 1
+
+
+def test_the_page_of_a_scheme_that_takes_many_sheets_is_a_fault() -> None:
+    seen = copy.deepcopy(STORED["wrong"])
+    next(iter(seen["pages"].values()))["sheets"] = browser.SHEETS + 1
     assert len(browser.faults(seen)) == 1
 
 
