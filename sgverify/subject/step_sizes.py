@@ -117,6 +117,10 @@ HALVINGS = 60
 """The most halvings of the stability limit in the search for a default step."""
 
 
+FAR = 100.0
+"""Where the mean contracts at every step, a limit of higher moments is sought up to so many of the target's fastest time scales."""
+
+
 @dataclass(frozen=True)
 class StepSizes:
     """One step of `scheme`, with the values of its parameters, on the eigenvalues of the target's precision.
@@ -135,9 +139,11 @@ class StepSizes:
     def limit(self) -> float:
         """The step size at which one step stops contracting; in mean square, if minibatches have different Hessians."""
         of_mean = stability_limit(self.scheme, self.parameters, self.eigenvalues)
-        if self.moments is None or not 0 < of_mean < math.inf:
+        if self.moments is None or not of_mean:
             return of_mean
-        return self.moments.limit(of_mean, SECOND)
+        top = of_mean if of_mean < math.inf else FAR * self._fastest
+        limit = self.moments.limit(top, SECOND)
+        return limit if limit < top else of_mean
 
     @cached_property
     def default(self) -> float:
@@ -149,9 +155,8 @@ class StepSizes:
         """
         if self.limit == 0.0:
             raise InstabilityError(f"scheme={self.reference!r}: {self._never_stable()}")
-        if self.limit == float("inf"):
-            return max(self.eigenvalues) ** -0.5
-        steps = [self.limit / 2**k for k in range(1, HALVINGS)]
+        largest = self._fastest if self.limit == math.inf else self.limit / 2
+        steps = [largest / 2**k for k in range(HALVINGS - 1)]
         radii = spectral_radii(self.scheme, self.parameters, self.eigenvalues, steps)
         # At half the limit the radius may touch 1 without exceeding it.
         clear = [step for step, radius in zip(steps, radii, strict=True) if radius < 1 - NEAR]
@@ -162,6 +167,11 @@ class StepSizes:
         if self.moments is None or not self.moments.reaches(FOURTH):
             return visible[0]
         return next((step for step in visible if self.moments.contracts(step, FOURTH)), visible[0])
+
+    @property
+    def _fastest(self) -> float:
+        """The fastest time scale of the target."""
+        return float(max(self.eigenvalues) ** -0.5)
 
     def _heard(self, steps: list[float]) -> list[float]:
         """The steps from the first one on whose draws are not lost in any direction, compared with the step of half the size.
