@@ -33,7 +33,7 @@ from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
 
-UNIT = 2.0**-53
+UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
 
 REGULAR = 1e-6
 """The least eigenvalue of a covariance, relative to the largest, with which the derivatives of an average are computed."""
@@ -116,8 +116,10 @@ def _bias(chain: TorchChain, h: float) -> StepValue:
         raise Unreached(f"{whose} is not normal, and moments beyond the second are not read then")
     average, unsure = _average(chain, law)
     if chain.rows.narrow and seen.noise_bend is None:
-        # All roundings of float32 add up to more than a bias; two readings, over different lengths, show what they are.
-        unsure = 8 * abs(average - _average(chain, chain.linear_part(h, 2.0).law)[0])
+        # Roundings of states differ in two readings, over different lengths; one of a factor, such as sqrt(2 T h), does not.
+        read = 8 * abs(average - _average(chain, chain.linear_part(h, 2.0).law)[0])
+        # A square root right to a unit in its last place, as torch's is, changes a second moment by twice that share.
+        unsure = max(read, 4 * NARROW_UNIT * abs(average))
     truth = float(subject.truth)
     sizes = UNIT * max(abs(truth), abs(average)) / (1 - seen.radius)
     return StepValue(h, average - truth, unsure + 64 * sizes, seen)
@@ -165,7 +167,7 @@ def _average(chain: TorchChain, law: Law) -> tuple[float, float]:
 
 def _or_rounding(chain: TorchChain, judgement: Judgement, size: float, scale: float) -> Judgement:
     """The judgement, made inconclusive if rounding to float32 within the step is as large as the bias."""
-    possible = chain.rows.operations * 2.0**-24 * scale
+    possible = chain.rows.operations * NARROW_UNIT * scale
     if not chain.rows.narrow or size > possible:
         return judgement
     return Judgement(

@@ -23,9 +23,12 @@ def test_operations_are_those_of_tensors() -> None:
         (x + y, X + Y), (x - y, X - Y), (x * y, X * Y), (x / y, X / Y), (-x, -X), (+x, X),
         (x + 1, X + 1), (1 - x, 1 - X), (third * x, X * (1 / 3)), (x / third, X / (1 / 3)), (1 / x, 1 / X),
         (root * x, X * math.sqrt(2)), (x**2, X * X), (x**3, X * X * X), (x**0, torch.ones_like(X)),
-        (x**-1, 1 / X), (x**5, (X * X) * (X * X) * X), (exp(x), X.exp()), (expm1(x), X.expm1()), (sqrt(x), X.sqrt()),
+        (x**-1, 1 / X), (x**5, (X * X) * (X * X) * X),
     ]:  # fmt: skip
         assert torch.equal(found.tensor, expected)
+    # torch's own differ by a unit in the last place from place to place of a tensor, on some processors.
+    for found, expected in [(exp(x), X.exp()), (expm1(x), X.expm1()), (sqrt(x), X.sqrt())]:
+        assert torch.allclose(found.tensor, expected, rtol=2.0**-51, atol=0)
 
 
 def test_dot_keeps_the_axis_that_a_vector_broadcasts_over() -> None:
