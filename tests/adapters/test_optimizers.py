@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from sgverify import adapt, verify
+from sgverify.adapters.optimizers import momentum
 from sgverify.checks.settings.step_at_setting import try_setting
 from sgverify.errors import DefinitionError, UnknownNameError, UserError
 from sgverify.law.gaussian_setting import designs
@@ -340,6 +342,14 @@ def test_a_momentum_of_preconditioned_gradients_comes_to_rest():
         (moved,) = step.step((theta,), h=0.01, grad=lambda x: x, dim=1, T=0.0)
         # At rest the buffer is 10 G g, with G = 1/(|g| + 1).
         assert moved.item() == pytest.approx(place - 0.1 * place / (abs(place) + 1), rel=1e-9)
+
+
+def test_a_step_that_is_not_finite_moves_theta_by_no_buffer(monkeypatch):
+    """So an edit that is tried as a mend may be; least squares would end with an error."""
+    state = torch.ones(momentum.DIMS[0]), {"v": torch.ones(momentum.DIMS[0])}
+    monkeypatch.setattr(momentum, "probe", lambda step, random: state)
+    lost = SimpleNamespace(take=lambda at, theta, values, grad: (theta, {"v": torch.nan * theta}))
+    assert momentum.share_of(lost, None, "v") == 0
 
 
 def test_what_is_made_within_a_vmap_is_not_kept_outside_of_it():

@@ -232,7 +232,7 @@ def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> Momen
 
 
 def share_of(step: OptimizerStep, at: At, name: str) -> float:
-    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not.
+    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; else, or where not finite, 0.
 
     It may move by a multiple of the gradient besides, as where a drift follows half of a kick: (h/2) (B - h g) + (h/2) B'.
     """
@@ -252,6 +252,8 @@ def share_of(step: OptimizerStep, at: At, name: str) -> float:
         forces.append(force.numpy())
     displacement = np.concatenate(moves)
     columns = np.stack([np.concatenate(parts) for parts in (before, after, forces)], axis=1)
+    if not (np.isfinite(displacement).all() and np.isfinite(columns).all()):
+        return 0.0
     for chosen in ([1], [0], [0, 1], [0, 1, 2]):
         shares, _, rank, _ = np.linalg.lstsq(columns[:, chosen], displacement, rcond=CLOSE)
         left = np.abs(columns[:, chosen] @ shares - displacement).max()
