@@ -24,10 +24,13 @@ DOUBLINGS, ACCURACY = 40, 1e-3
 class MeasuredLaws(ChainLaws):
     """The laws of a step of torch code that is affine in its state, in standard deviations of the target.
 
-    Raises `Unreached` where one step is not affine or its target not Gaussian.
+    Raises `Unreached` where one step is not affine, contracts at no step size, or its target is not Gaussian.
     """
 
     method: ClassVar[str] = "quadrature"
+
+    def __post_init__(self) -> None:
+        _ = self.largest_step
 
     @cached_property
     def chain(self) -> TorchChain:
