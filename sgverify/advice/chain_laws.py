@@ -128,12 +128,9 @@ class ChainLaws(ABC):
         return None if chain is None else chain.forgetting
 
     def independent_draw(self, step: float) -> float | None:
-        """The steps after which an average knows as much as one independent draw of theta; None where they are not known.
-
-        That is the sum of all autocorrelations, of the coordinate that forgets most slowly.
-        """
+        """The steps after which means of theta_i and theta_i^2 know as much as one independent draw; None where not known."""
         chain = self.at(step).chain
-        return None if chain is None else float((chain.mean_variance / np.diag(chain.of_theta)).max())
+        return None if chain is None else chain.independent_draw
 
     @property
     def _kinetic(self) -> bool:
@@ -286,8 +283,8 @@ class GridLaws(ChainLaws):
         return law.bias(parse_observable(text, 1, self.subject.scheme.dynamics.state))
 
     def independent_draw(self, step: float) -> float:
-        """See `ChainLaws`."""
-        return self.grids("theta").forgetting(step)
+        """See `ChainLaws`, with the square about 0, and one step at least."""
+        return max(1.0, *(self.grids(text).forgetting(step) for text in ("theta", "theta**2")))
 
     @cached_property
     def answers(self) -> GridAnswers:

@@ -53,6 +53,11 @@ def by_hand(theta, *, h, grad, T):
     return theta - h * grad(theta) + (2 * h * T) ** 0.5 * torch.randn_like(theta)
 
 
+@torch_step(langevin)
+def up_by_hand(theta, *, h, grad, T):
+    return theta + h * grad(theta) + (2 * h * T) ** 0.5 * torch.randn_like(theta)
+
+
 def row(comparison: SchemeComparison, label: str) -> ComparedScheme:
     (found,) = [one for one in comparison.schemes if one.label == label]
     return found
@@ -95,8 +100,9 @@ def test_numbers_on_the_standard_normal_are_those_by_hand(splittings: SchemeComp
 
 def test_a_scheme_without_a_law_is_said_with_its_reason_and_torch_code_has_that_of_its_definition() -> None:
     target = {"name": "gaussian", "precision": 4.0}
-    found = compare(uphill, by_hand, "sgld-euler", "psgld", config={"target": target})
+    found = compare(uphill, by_hand, up_by_hand, "sgld-euler", "psgld", config={"target": target})
     lost = row(found, "uphill")
+    assert "contracts at no step size" in row(found, "up_by_hand").reasons["cost_for_error"]
     assert lost.curve == () and "contracts at no step size" in lost.reasons["stability_limit"]
     assert (lost.order, lost.invariant_order) == (0, 0) and found.schemes[-1].cost_for_error is None
     code, definition = row(found, "by_hand"), row(found, "sgld-euler")
@@ -116,6 +122,15 @@ def test_dynamics_that_differ_are_compared_by_independent_draws_and_equal_curves
     assert "nearly one curve: sghmc-euler, sghmc-momentum" in found.notes
     assert found.panel is not None
     assert {series.label for series in found.panel.series} == {"sgld-euler", "sghmc-euler = sghmc-momentum"}
+
+
+def test_a_draw_costs_a_step_or_more_and_its_cheapest_step_is_not_the_largest() -> None:
+    # With little friction theta oscillates, and its mean is nearly free. At h = 1 each step of Euler is an independent draw; the
+    # step with a bias of 1000 % is larger, and the square of theta there costs more.
+    found = compare("sghmc-baoab", "sgld-euler", config={**STANDARD, "friction": 0.1}, error=10)
+    kinetic, euler = row(found, "sghmc-baoab"), row(found, "sgld-euler")
+    assert kinetic.cost_for_error > 1
+    assert (euler.step_for_error, euler.cost_for_error) == pytest.approx((1, 1), rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["reshuffle", "control-variate"])

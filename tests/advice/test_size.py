@@ -116,6 +116,12 @@ def test_a_linear_chain_sums_its_autocovariances() -> None:
     squares = [4 * sum(c[i, i] ** 2 for c in later) - 2 * s[i, i] ** 2 for i in range(2)]
     np.testing.assert_allclose(chain.mean_variance, linear, rtol=1e-9)
     np.testing.assert_allclose(chain.square_variance, squares, rtol=1e-9)
+    # A coordinate that turns by a right angle a step, and shrinks by r: rho_2k = (-r^2)^k. Its mean knows more than that of
+    # independent draws, its square less.
+    r = 0.9
+    turning = LinearChain.of(np.array([[0.0, r], [-r, 0.0]]), np.eye(2), 1, 0.1)
+    assert turning.mean_variance[0] < turning.covariance[0, 0] / 9
+    assert turning.independent_draw == pytest.approx((1 + r**4) / (1 - r**4))
     with pytest.raises(InstabilityError, match="does not contract"):
         LinearChain.of(np.eye(2), np.eye(2), 1, 0.1)
 

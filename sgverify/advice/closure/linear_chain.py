@@ -79,14 +79,20 @@ class LinearChain:
     @cached_property
     def mean_variance(self) -> np.ndarray:
         """The long-run variance of each theta_i. Shape (d,)."""
-        nothing = np.zeros_like(self.map)
-        return np.array([self.long_run_variance(row, nothing) for row in np.eye(len(self.map))[: self.dim]])
+        rows = np.eye(len(self.map))[: self.dim]
+        return np.array([self.long_run_variance(row, 0 * self.map) for row in rows])
 
     @cached_property
     def square_variance(self) -> np.ndarray:
         """The long-run variance of each theta_i^2 about the mean. Shape (d,)."""
-        rows = np.eye(len(self.map))
-        return np.array([self.long_run_variance(0 * row, np.outer(row, row)) for row in rows[: self.dim]])
+        rows = np.eye(len(self.map))[: self.dim]
+        return np.array([self.long_run_variance(0 * row, np.outer(row, row)) for row in rows])
+
+    @cached_property
+    def independent_draw(self) -> float:
+        """The largest sum of autocorrelations over k in Z, of a theta_i or of its square about the mean."""
+        own = np.diag(self.of_theta)
+        return float(np.max([self.mean_variance / own, self.square_variance / (2 * own**2)]))
 
 
 @dataclass(frozen=True, eq=False)

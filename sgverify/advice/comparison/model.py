@@ -54,8 +54,8 @@ class ComparedScheme:
     where every step is stable (`unlimited`) or none is known. `leading` is W_2 of the laws of theta as h -> 0 on this target.
     `step` is that of the common cost: there the largest bias of a mean and of a standard deviation (in those of the target), W_2,
     the gradients for an average as good as one independent draw's, and the share by which a step is certified to contract.
-    `cost_for_error` is the cost of the largest step below which the bias keeps within the error. Of a null, `reasons` has the
-    reason under the name of the field.
+    `cost_for_error` is the least cost of a step up to the largest below which the bias keeps within the error. Of a null,
+    `reasons` has the reason under the name of the field.
     """
 
     scheme: Name

@@ -170,6 +170,20 @@ class SchemeRow:
             raise Unreached(f"{label}: the noise of steps is dependent, and autocorrelations are not known")
         return self.gradients * steps
 
+    def cheapest(self, step: float) -> float:
+        """The step of least cost up to this one, but on grids: a draw costs more again towards the stability limit."""
+        if self.unit == UNIT or type(self.laws).method == "grid":
+            return step
+        from scipy.optimize import minimize_scalar
+
+        def cost(share: float) -> float:
+            with suppress(*LOST, SgverifyError):
+                return self.cost_of(share * step)
+            return math.inf
+
+        best = float(minimize_scalar(cost, bounds=(1e-3, 1), method="bounded").x)
+        return step if cost(1) <= cost(best) else best * step
+
     def step_at(self, cost: float) -> float:
         """The step of a cost; of several the smallest. Raises `Unreached` where none costs so little."""
         if self.unit == UNIT:
@@ -277,7 +291,7 @@ class SchemeRow:
             return
         self.ask("leading", partial(_power, laws))
         search = self._largest if laws.quick else partial(_between, found["curve"])
-        self.ask("step_for_error", lambda: search(error))
+        self.ask("step_for_error", lambda: self.cheapest(search(error)))
         if "step_for_error" in found:
             self.ask("cost_for_error", lambda: self.cost_of(found["step_for_error"]))
         else:

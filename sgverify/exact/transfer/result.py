@@ -76,7 +76,7 @@ class GridAnswers(ABC):
 
     @abstractmethod
     def forgetting(self, step: float) -> float:
-        """The steps that an independent draw costs: the sum of the autocorrelations of the test function; of theta in the plane."""
+        """The steps that an independent draw costs: the sum of the autocorrelations of the test function."""
 
     def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
         """The bias at several step sizes, which may share work."""

@@ -127,12 +127,12 @@ class PlaneAnswers(GridAnswers):
         return self._known[step]
 
     def forgetting(self, step: float) -> float:
-        """The sum of the autocorrelations of theta over all steps: 2 <phi, (I - P)^-1 phi> / <phi, phi> - 1 in the law."""
+        """The sum of the autocorrelations of phi over all steps: 2 <phi, (I - P)^-1 phi> / <phi, phi> - 1 in the law."""
         if self.stationary_bias(step).value is None:
             raise InstabilityError(f"h={step:g}: {self.stationary_bias(step).note}")
         found = self._laws[step]
         operator, together = self._operator(step, found.grid)
-        return summed_over_time(operator, found.law + found.masses, found.grid.points[0], together)[0]
+        return summed_over_time(operator, found.law + found.masses, self._values(found.grid), together)[0]
 
     def _found(self, step: float) -> GridBias:
         if step not in self._escapes:
