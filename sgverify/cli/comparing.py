@@ -68,6 +68,11 @@ def compare(
     """
     output.check_writable(json_path)
     check_plot(plot_path)
+    if folder is not None:
+        from sgverify.report.writing import prepare_folder
+
+        # Before what takes long.
+        prepare_folder(folder)
     from sgverify.configuration import load_configuration
 
     configuration = load_configuration(

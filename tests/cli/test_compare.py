@@ -13,13 +13,14 @@ from tests.cli.conftest import Call
 def test_files_and_figure_are_written_and_exit_codes_say_whether_every_scheme_has_a_curve(
     call: Call, tmp_path: Path
 ) -> None:
-    asked = ("compare", "mine.py:aboba", "sgnht-aboba", "--target", "gaussian")
+    asked = ("compare", "mine.py:aboba", "sgnht-aboba", "mine.py:aboba", "--target", "gaussian")
     answer = call(*asked, "--out", "out", "--plot", "a.pdf", "--json", "c.json")
     # The thermostat's law is not compared: it has no curve, and the reason is said.
     assert answer.code == 3 and "the law of `thermostat` is not compared" in answer.out
     assert max(map(len, answer.out.splitlines())) <= 88
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF") and (tmp_path / "out" / "table.tex").exists()
-    assert json.loads((tmp_path / "c.json").read_text())["schema"] == "sgverify/comparison/1"
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert document["schema"] == "sgverify/comparison/1" and len(document["schemes"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,10 @@ def test_files_and_figure_are_written_and_exit_codes_say_whether_every_scheme_ha
         (("sghmc-baoab", "sghmc-aboba", "--error", "-1"), "error=-1.0: expected a number above 0"),
         (("sghmc-baoba",), "sghmc-baoab"),
         (("sgnht-aboba",), "scheme='sgnht-aboba': no scheme of the catalogue"),
-        (("sghmc-baoab", "sghmc-aboba", "--target", "gaussian", "--out", "mine.py"), "--out 'mine.py'"),
+        (
+            ("sghmc-baoab", "sghmc-aboba", "--target", "nothing", "--out", "mine.py"),
+            "out='mine.py': it is a file",
+        ),
         ((), "Missing argument"),
     ],
 )

@@ -64,6 +64,8 @@ def compare(
         raise ConfigurationError(
             f"schedule.kind={configuration.schedule.kind!r}: expected 'fixed' for a comparison by step size; leave it out"
         )
+    # One that is named twice is one row.
+    schemes = tuple(scheme for place, scheme in enumerate(schemes) if scheme not in schemes[:place])
     first = make_subject(schemes[0], configuration)
     if made is not None:
         vars(first)["target"] = dressed(made, configuration.target)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from sgverify.advice.comparison.model import SchemeComparison
 from sgverify.advice.comparison.texts import csv_text, inline_figure
-from sgverify.errors import UserError
 from sgverify.evidence import Document, Provenance
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.report.page.environment import page_of
+from sgverify.report.writing import prepare_folder
 
 
 def write(comparison: SchemeComparison, folder: str | Path, provenance: Provenance) -> list[str]:
     """All files of a comparison in a folder, which is made; their names. Raises `UserError` where it cannot be."""
-    home = Path(folder)
+    home = prepare_folder(folder)
     fields = [key for key in asdict(comparison.schemes[0]) if key not in ("curve", "reasons")]
     points = ((s.scheme, p.step, p.cost, p.bias) for s in comparison.schemes for p in s.curve)
     files = {
@@ -30,10 +30,6 @@ def write(comparison: SchemeComparison, folder: str | Path, provenance: Provenan
         "curves.csv": csv_text(("scheme", "step", "cost", "bias"), points),
         "comparison.json": json_text(comparison.document()),
     }
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out {str(folder)!r}: {error.strerror}; expected a folder; name another") from None
     for name, content in files.items():
         write_atomically(home / name, content)
     figures = ["figure.pdf", "figure.png", "figure.svg"] if comparison.panel else []
