@@ -22,6 +22,9 @@ PATIENCE = 60.0
 """After so many seconds in one call of a user's function, in a file of theirs that is being loaded, or in a thread of theirs, the
 line that runs is named on stderr."""
 
+ENDING = 2.0
+"""Seconds that the end of a command waits for the watch, which may be writing to a pipe that nobody reads."""
+
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
@@ -29,20 +32,26 @@ def watched() -> Iterator[None]:
     with _LOCK:
         _WATCHED[0] += 1
         if _WATCHED[0] == 1:
-            _OVER.append(threading.Event())
-            threading.Thread(target=_watch, args=(_OVER[0], sys.stderr), daemon=True).start()
+            over = threading.Event()
+            watch = threading.Thread(target=_watch, args=(over, sys.stderr), daemon=True)
+            _WATCHES.append((watch, over))
+            watch.start()
     try:
         yield
     finally:
         with _LOCK:
             _WATCHED[0] -= 1
-            if _WATCHED[0] == 0:
-                _OVER.pop().set()
+            ended = None if _WATCHED[0] else _WATCHES.pop()
+        if ended is not None:
+            ended[1].set()
+            # It may hold the last reference to frames with tensors of the user's, and the interpreter's end aborts a thread that
+            # is just freeing a tensor: "terminate called without an active exception".
+            ended[0].join(ENDING)
 
 
 _LOCK = threading.RLock()
 _WATCHED = [0]
-_OVER: list[threading.Event] = []
+_WATCHES: list[tuple[threading.Thread, threading.Event]] = []
 
 
 def _watch(over: threading.Event, stderr: Any) -> None:

@@ -114,6 +114,15 @@ def test_a_thread_that_does_not_end_is_named_and_many_short_calls_are_not(
     assert "short" not in told
 
 
+def test_the_watch_holds_nothing_of_the_code_once_a_command_is_over() -> None:
+    """What it held would be freed while the interpreter ends, which aborts the process where it is a tensor."""
+    before = threading.active_count()
+    for _ in range(20):
+        with watching.watched(), watching.watched():
+            assert threading.active_count() == before + 1
+        assert threading.active_count() == before
+
+
 def test_without_a_terminal_a_line_says_what_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
