@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,9 @@ def _surroundings() -> dict[str, str]:
 
 def sizes() -> dict[str, Any]:
     """Processor seconds, the largest memory of a process in megabytes, and the bytes of report.json, by the number of schemes."""
-    schemes = list(NAMED)
+    words = ["".join(letters) for letters in permutations("ABO")]
+    words += [word + word[-2::-1] for word in words]
+    schemes = [*NAMED, *(f"sghmc-{family}-{word}" for family in ("md", "chen") for word in words)]
     rows: dict[str, Any] = {}
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
