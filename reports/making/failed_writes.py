@@ -107,7 +107,7 @@ int linkat(int f, const char *a, int t, const char *b, int l) { REAL(linkat); re
 SUITE = 'suite = [{"scheme": "sgld-euler", "checks": ["local-order"]}]\n'
 GRID = 'schemes = ["sgld-euler"]\ntargets = ["gaussian"]\nchecks = ["local-order"]\n'
 DRAWS = (
-    *("--set", "chains=1", "--set", "steps=60", "--set", "schedule.step=1e-3", "--set", "burn_in=0"),
+    *("--set", "chains=2", "--set", "steps=60", "--set", "schedule.step=1e-3", "--set", "burn_in=0"),
     *("--no-energy", "--force"),
 )
 
