@@ -1,8 +1,8 @@
-"""The sampled experiments of papers, drawn anew: who crosses between modes, which modes are visited, how soon a minimum is reached.
+"""The figures and experiments of papers, drawn anew: biases along schedules, visits of modes, the time until a minimum is reached.
 
-Each is a `Study`, curves and tables without a verdict, of chains that take minutes at the printed lengths. `python -m reports
-awsgld-experiments` (`vr-resgld-experiments`) draws them for the page of the paper, where they stand beside its claims. In the
-folders `awsgld` and `vr_resgld`: settings that are printed, and ours where none are.
+Each is a `Study`, curves and tables without a verdict. `python -m reports chen2015-experiments` (`vr-resgld-experiments`,
+`awsgld-experiments`) draws them for the page of the paper, where they stand beside its claims. In the folders `chen2015`,
+`vr_resgld` and `awsgld`: settings that are printed, and ours where none are.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from sgverify.errors import find_named
 from sgverify.evidence import Study
 
 EXPERIMENTS: Mapping[str, str] = {
+    "chen2015/figure-1": "chen2015.invariant_bias:figure_1",
+    "chen2015/figure-5": "chen2015.traces:figure_5",
+    "chen2015/figure-7": "chen2015.traces:figure_7",
+    "chen2015/figure-3": "chen2015.comparison:figure_3",
+    "chen2015/figure-6": "chen2015.comparison:figure_6",
+    "chen2015/figure-8": "chen2015.comparison:figure_8",
     "vr-resgld/figure-2": "vr_resgld.figures:figure_2",
     "vr-resgld/figure-6": "vr_resgld.figures:figure_6",
     "awsgld/exploration": "awsgld.exploration:exploration",

@@ -15,7 +15,7 @@ from pathlib import Path
 from reports.experiments import build_experiment, experiments_of
 from sgverify.cli.shared.answering import TaskAnswers, answers
 from sgverify.cli.shared.options import StoreChoice
-from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of, study_task
+from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of
 from sgverify.evidence import (
     Document,
     Erratum,
@@ -26,23 +26,15 @@ from sgverify.evidence import (
     write_studies,
 )
 from sgverify.papers.paper import publication_of
-from sgverify.papers.suites import find_suite, studies_of
+from sgverify.papers.suites import find_suite
 from sgverify.report.errata import counted
 from sgverify.report.text import counts
 from sgverify.report.writing import write_report
 
 
 def write_experiments(suite: str, folder: Path, effort: str) -> None:
-    """Build the studies and the sampled experiments of a suite one by one, and write FOLDER/SUITE/studies.json."""
-    found = []
-    for name in studies_of(suite):
-        done = answers([study_task(name, effort)], 1, StoreChoice(), name)
-        _stop_without(done, name)
-        study = done.found[0]
-        print(f"{name}: {study.seconds:.0f} s", file=sys.stderr)
-        found.append(replace(study, seconds=0.0))
-    for name in experiments_of(suite):
-        found.append(replace(build_experiment(name, effort), seconds=0.0))
+    """Build the figures and experiments of a suite one by one, and write FOLDER/SUITE/studies.json."""
+    found = [replace(build_experiment(name, effort), seconds=0.0) for name in experiments_of(suite)]
     (folder / suite).mkdir(parents=True, exist_ok=True)
     write_studies(folder / suite / "studies.json", found, made_by(f"{suite}-experiments"))
 

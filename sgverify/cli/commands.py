@@ -143,7 +143,7 @@ def list_(kind: str, json_path: str | None) -> int:
 def report(
     suite: str, folder: str, quick: bool | None, strict: bool, workers: int | None, choice: StoreChoice
 ) -> int:
-    """Judge every claim of a paper, draw its figures and check its formulas.
+    """Judge every claim of a paper and check its formulas.
 
     Writes report.json, studies.json, errata.json, index.html, evidence.html, report.md and junit.xml.
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.experiment import draws_of, smaller
-from sgverify.papers.chen2015.figures.tuning import CONTENDERS, tuned_over
+from reports.experiments import experiments_of
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.experiment import draws_of, smaller
+from reports.experiments.chen2015.tuning import CONTENDERS, tuned_over
 from tests.notebooks.executing import executed, texts
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -34,17 +35,13 @@ def test_every_cell_runs_and_gives_what_is_committed() -> None:
 
 
 def test_the_figures_are_those_of_the_registry() -> None:
-    from sgverify.papers.suites import studies_of
-
     shown = [
         "".join(cell["source"]).split('"')[1]
         for cell in COMMITTED["cells"]
         if cell["cell_type"] == "code" and "".join(cell["source"]).startswith("show(")
     ]
     assert tuple(shown) == FIGURES
-    assert [f"chen2015/{name}" for name in shown] == [
-        name for name in studies_of("chen2015") if name.startswith("chen2015/figure-")
-    ]
+    assert tuple(f"chen2015/{name}" for name in shown) == experiments_of("chen2015")
 
 
 @pytest.mark.parametrize("figure", ["figure-5", "figure-7"])

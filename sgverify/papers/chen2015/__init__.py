@@ -1,6 +1,6 @@
 """Chen, Ding, Carin (2015): on the convergence of stochastic gradient MCMC algorithms with high-order integrators.
 
-`cards` (its claims), `suite`, `errata`, `figures`.
+`cards` (its claims), `suite`, `errata`.
 """
 
 from sgverify.claims.claim import Publication
@@ -24,12 +24,4 @@ PAPER = Paper(
         "errata.flows",
         "errata.theorems",
     ),
-    studies={
-        "figure-1": "figures.invariant_bias:figure_1",
-        "figure-5": "figures.traces:figure_5",
-        "figure-7": "figures.traces:figure_7",
-        "figure-3": "figures.comparison:figure_3",
-        "figure-6": "figures.comparison:figure_6",
-        "figure-8": "figures.comparison:figure_8",
-    },
 )

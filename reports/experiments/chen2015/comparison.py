@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sgverify.errors import find_named
-from sgverify.evidence import Cell, Panel, Series, Study, Table
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note, thinned_note
-from sgverify.papers.chen2015.figures.experiment import experiment, smaller
-from sgverify.papers.chen2015.figures.settings import (
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.effort import EFFORTS, Effort, draws_note, thinned_note
+from reports.experiments.chen2015.experiment import experiment, smaller
+from reports.experiments.chen2015.settings import (
     CLAIM_COLUMNS,
     GRADIENTS,
     KINDS,
@@ -20,7 +18,7 @@ from sgverify.papers.chen2015.figures.settings import (
     listed,
     number,
 )
-from sgverify.papers.chen2015.figures.tuning import (
+from reports.experiments.chen2015.tuning import (
     CONTENDERS,
     SGHMC,
     SGLD,
@@ -29,6 +27,8 @@ from sgverify.papers.chen2015.figures.tuning import (
     tuned,
     tuned_over,
 )
+from sgverify.errors import find_named
+from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.samplers import Row, horizon, power
 
 Found = Mapping[tuple[str, str, str], tuple[Tuned, ...]]

@@ -8,13 +8,10 @@ from functools import cache
 import numpy as np
 from scipy.optimize import bisect
 
-from sgverify.errors import find_named
-from sgverify.evidence import Cell, Panel, Series, Study, Table
-from sgverify.exact.affine.stability import spectral_radii
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note
-from sgverify.papers.chen2015.figures.experiment import DataDraws, Experiment, experiment, smaller
-from sgverify.papers.chen2015.figures.settings import (
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.effort import EFFORTS, Effort, draws_note
+from reports.experiments.chen2015.experiment import DataDraws, Experiment, experiment, smaller
+from reports.experiments.chen2015.settings import (
     CLAIM_COLUMNS,
     GRADIENTS,
     MODEL_ROWS,
@@ -22,6 +19,9 @@ from sgverify.papers.chen2015.figures.settings import (
     listed,
     number,
 )
+from sgverify.errors import find_named
+from sgverify.evidence import Cell, Panel, Series, Study, Table
+from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import fixed
 
 SPLITTING, EULER = "sghmc-aboba", ("sghmc-euler", "sghmc-euler-explicit")

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.experiment import BEYOND, NODES, Experiment, experiment
 from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.answers import QuadraticAnswers
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.experiment import BEYOND, NODES, Experiment, experiment
 from sgverify.samplers import horizon, power
 from tests.papers.chen2015.plain_moments import bias, fixed_sizes, gaussian_mse, power_sizes
 

@@ -22,6 +22,8 @@ import numpy as np
 from flint import arb, arb_mat
 from scipy.linalg import qr, solve
 
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.settings import holds
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.model import Model, fixed_step, horizon_step
@@ -29,8 +31,6 @@ from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.chain.varying_steps import power_steps
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.settings import holds
 from sgverify.samplers import Averages, Row, Settings, sample
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject

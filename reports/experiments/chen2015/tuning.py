@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.experiment import DataDraws, Experiment, experiment
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.experiment import DataDraws, Experiment, experiment
 
 APART = 5
 """The stride of the first search over the scales, before those around the best are computed."""

@@ -9,11 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from sgverify.errors import find_named
-from sgverify.evidence import Cell, Panel, Series, Study, Table
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note
-from sgverify.papers.chen2015.figures.experiment import (
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.effort import EFFORTS, Effort, draws_note
+from reports.experiments.chen2015.experiment import (
     Crossing,
     DataDraws,
     SampledErrors,
@@ -21,7 +19,7 @@ from sgverify.papers.chen2015.figures.experiment import (
     experiment,
     smaller,
 )
-from sgverify.papers.chen2015.figures.settings import (
+from reports.experiments.chen2015.settings import (
     GRADIENTS,
     MODEL_ROWS,
     QUANTITIES,
@@ -30,6 +28,8 @@ from sgverify.papers.chen2015.figures.settings import (
     listed,
     number,
 )
+from sgverify.errors import find_named
+from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.samplers import Row, horizon, power
 
 SCHEME = "sghmc-aboba"

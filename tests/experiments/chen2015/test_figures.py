@@ -7,16 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from reports.experiments import build_experiment, experiments_of
+from reports.experiments.chen2015 import settings, traces
+from reports.experiments.chen2015.effort import EFFORTS
+from reports.experiments.chen2015.experiment import experiment
+from reports.experiments.chen2015.invariant_bias import NAMES, contracts, smallest_friction, windows
+from reports.experiments.chen2015.tuning import HALVED, SGHMC, SGLD, tuned
 from sgverify.errors import UnknownNameError, find_named
 from sgverify.evidence import Study, encode_studies, validate_studies
 from sgverify.evidence.published import Provenance
 from sgverify.evidence.study import Studies
-from sgverify.papers.chen2015.figures import settings, traces
-from sgverify.papers.chen2015.figures.effort import EFFORTS
-from sgverify.papers.chen2015.figures.experiment import experiment
-from sgverify.papers.chen2015.figures.invariant_bias import NAMES, contracts, smallest_friction, windows
-from sgverify.papers.chen2015.figures.tuning import HALVED, SGHMC, SGLD, tuned
-from sgverify.papers.suites import build_study, studies, studies_of, suites
+from sgverify.papers.suites import build_study
 from tests.papers.chen2015.plain_moments import (
     PRECISION,
     STEPS,
@@ -41,7 +42,7 @@ class _Quick(dict[str, Study]):
     """The figures by name, each built when it is first looked at."""
 
     def __missing__(self, name: str) -> Study:
-        self[name] = build_study(f"chen2015/{name}", "quick")
+        self[name] = build_experiment(f"chen2015/{name}", "quick")
         return self[name]
 
 
@@ -53,7 +54,7 @@ def quick() -> dict[str, Study]:
 @pytest.fixture(scope="module")
 def small() -> Study:
     """One figure with sampled points."""
-    return build_study("chen2015/figure-5", "default")
+    return build_experiment("chen2015/figure-5", "default")
 
 
 def verdicts(study: Study) -> dict[tuple[str, str], tuple[str, str]]:
@@ -84,7 +85,7 @@ def test_every_figure_is_complete(name: str, quick: dict[str, Study]) -> None:
 def test_a_study_is_built_alike_twice(name: str, quick: dict[str, Study]) -> None:
     for cached in (experiment, tuned, traces.trace, traces.shown_friction, windows):
         cached.cache_clear()
-    again = build_study(f"chen2015/{name}", "quick")
+    again = build_experiment(f"chen2015/{name}", "quick")
     assert (again.panels, again.tables, again.notes) == (
         quick[name].panels,
         quick[name].tables,
@@ -335,11 +336,10 @@ def test_tuned_sgld_beats_sghmc_with_minibatches_and_fixed_steps() -> None:
 
 
 def test_names_are_those_of_a_suite_and_unknown_ones_are_refused() -> None:
-    assert set(studies()) == {name for suite in suites() for name in studies_of(suite)}
-    assert [name for name in studies_of("chen2015") if "figure" in name] == [f"chen2015/{n}" for n in FIGURES]
-    assert studies_of("another") == ()
+    assert experiments_of("chen2015") == tuple(f"chen2015/{name}" for name in FIGURES)
+    assert experiments_of("another") == ()
     with pytest.raises(UnknownNameError, match="chen2015/figure-1"):
-        build_study("chen2015/figure-11", "quick")
+        build_experiment("chen2015/figure-11", "quick")
     with pytest.raises(UnknownNameError, match="default"):
         find_named("effort", "defaults", EFFORTS)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.papers.chen2015.figures.experiment import RATIO, Crossing, crossing
+from reports.experiments.chen2015.experiment import RATIO, Crossing, crossing
 
 
 def test_a_crossing_is_found_by_bisection() -> None:

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.papers.chen2015.figures import tuning
-from sgverify.papers.chen2015.figures.experiment import DataDraws, draws_of, experiment, smaller
-from sgverify.papers.chen2015.figures.tuning import HALVED, SGHMC, SGLD, grid_of, tuned_over
+from reports.experiments.chen2015 import tuning
+from reports.experiments.chen2015.experiment import DataDraws, draws_of, experiment, smaller
+from reports.experiments.chen2015.tuning import HALVED, SGHMC, SGLD, grid_of, tuned_over
 
 
 @pytest.mark.parametrize(("quantity", "gradient", "nodes"), [

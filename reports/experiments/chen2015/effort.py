@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.experiment import DataDraws, draws_of
+from reports.experiments.chen2015 import settings
+from reports.experiments.chen2015.experiment import DataDraws, draws_of
 
 
 @dataclass(frozen=True)
