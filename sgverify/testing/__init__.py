@@ -10,14 +10,8 @@ compares an interpreter with the others, `shrinking` finds the simplest configur
 
 from sgverify.exact.readings.formula import plant
 from sgverify.testing.conformance.case import Case, cases
-from sgverify.testing.conformance.suite import (
-    CarrierConformance,
-    ExpansionConformance,
-    Expectation,
-    expectations,
-)
-from sgverify.testing.parametrize import check_property, parametrize_with_checks
-from sgverify.testing.places import regression_examples
+from sgverify.testing.conformance.suite import CarrierConformance
+from sgverify.testing.parametrize import parametrize_with_checks
 from sgverify.testing.planting import PlantError, edited_source
 from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.references import note_replay, replay_command
@@ -28,8 +22,6 @@ from sgverify.testing.shrinking.counterexample import Minimal, Violation, minimi
 __all__ = [
     "CarrierConformance",
     "Case",
-    "ExpansionConformance",
-    "Expectation",
     "Faulty",
     "Minimal",
     "PlantError",
@@ -39,16 +31,13 @@ __all__ = [
     "Violation",
     "assert_sampled",
     "cases",
-    "check_property",
     "edited_source",
     "examples",
-    "expectations",
     "minimise",
     "note_replay",
     "parametrize_with_checks",
     "plant",
     "register_profiles",
-    "regression_examples",
     "replay_command",
     "screen_and_confirm",
 ]

@@ -5,30 +5,24 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from sgverify import strategies as library
-from sgverify.checks.applicable_claims import questions_of
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.verify_and_rate import Source
 from sgverify.claims import claims
 from sgverify.configuration import Configuration
 from sgverify.errors import UnknownNameError, UserError
-from sgverify.evidence import Evidence
 from sgverify.schemes.adapting import is_taken
 from sgverify.schemes.loading import load_step
 from sgverify.testing.collecting import Collected
 from sgverify.testing.expected import Reasons
 from sgverify.testing.expected import expected_failures as expected_failures_of
-from sgverify.testing.places import Places, places_for
+from sgverify.testing.places import places_for
 from sgverify.testing.property import MOST_EXAMPLES
 from sgverify.testing.references import name_of, reference_of
-from sgverify.testing.regressions import Regressions
-from sgverify.testing.scheme_tests import Given, SchemeProperty, Suite
-from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER
+from sgverify.testing.scheme_tests import Given, Suite
 
 MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""
@@ -95,39 +89,6 @@ def parametrize_with_checks(
         return mark(pytest.mark.parametrize(("scheme", "check"), pairs)(test))
 
     return decorate
-
-
-def check_property(
-    scheme: Any,
-    *,
-    checks: Sequence[str] | None = None,
-    configurations: SearchStrategy[Configuration] | None = None,
-    max_examples: int = MOST_EXAMPLES,
-    regressions: str | Path | None = None,
-    folder: str | Path = DEFAULT_FOLDER,
-) -> list[Evidence]:
-    """Judge `scheme` under generated configurations, outside pytest too: one piece of evidence for each one judged.
-
-    `checks` holds ids of claims or checks, all of them by default; `configurations` is a strategy, by default the
-    library's own for the scheme. The rows of the file `regressions` are tried first, and a violation is added to it.
-    Raises `Violation`, whose text holds the minimal configuration, the command that replays it and the files left in
-    `folder`; `UserError` where scheme, names, rows or configurations are wrong.
-    """
-    asked = listed_checks(checks)
-    check_strategy(configurations)
-    suite = Suite(None, sys._getframe(1).f_globals)
-    subject = suite.subject(scheme)
-    strategy = configurations
-    if strategy is None:
-        strategy = library.configurations(scheme=subject.scheme)
-    places = Places(None if regressions is None else Regressions(Path(regressions)), Path(folder))
-    return [
-        evidence
-        for question in questions_of(subject, asked, any_configuration=True)
-        for evidence in SchemeProperty(
-            question.claim.id, question.quantity, suite, strategy, max_examples
-        ).evidence(scheme, places)
-    ]
 
 
 def listed_schemes(schemes: Iterable[Any]) -> list[Any]:

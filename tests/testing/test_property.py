@@ -22,17 +22,12 @@ from sgverify.evidence import read_evidence, read_regressions
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations
 from sgverify.subject.subject import Subject
-from sgverify.testing import (
-    Violation,
-    check_property,
-    note_replay,
-    parametrize_with_checks,
-    regression_examples,
-)
+from sgverify.testing import Violation, note_replay, parametrize_with_checks
 from sgverify.testing import property as property_module
 from sgverify.testing.places import places_for
 from sgverify.testing.recording import take, take_remarks, take_tallies
 from sgverify.testing.shrinking.counterexample import subject_under
+from tests.testing.properties import check_property
 
 MINE = """
 from sgverify import scheme, sqrt
@@ -232,7 +227,9 @@ def test_continuous_integration_shows_the_row_and_does_not_write_it(
 
 @pytest.mark.power  # 1.2 s
 def test_a_property_of_a_correct_scheme_holds_by_the_librarys_own_strategy(folder: Path) -> None:
-    held = check_property("sghmc-baoab", checks=["sgverify/stated-order"], max_examples=3)
+    held = check_property(
+        "sghmc-baoab", checks=["sgverify/stated-order"], configurations=configurations(), max_examples=3
+    )
     assert {(evidence.claim, evidence.verdict) for evidence in held} == {
         ("sgverify/stated-order", "conforms")
     }
@@ -251,20 +248,6 @@ def test_a_place_that_cannot_be_written_does_not_hide_the_violation(folder: Path
     assert kept is not None and kept.plot is kept.stored is None and kept.row is not None
     assert "files       none: " in found.text and "regression  not written: " in found.text
     assert f"    {kept.row.text}" in found.text and "replay      sgverify verify" in found.text
-
-
-def test_rows_are_the_first_examples_of_a_hypothesis_test_of_ones_own(folder: Path) -> None:
-    violation_of("mine.py:warm", regressions=ROWS)
-    tried: list[Configuration] = []
-
-    def mine(configuration: Configuration) -> None:
-        tried.append(configuration)
-
-    for check, first in (("mse", ["temperature=2.0"]), ("stationary-bias", None)):
-        tried.clear()
-        decorated = regression_examples("mine.py:warm", check, file=ROWS)(given(one_dimension())(mine))
-        settings(max_examples=3)(decorated)()
-        assert (settings_of(tried[0]) == first) == (first is not None) and len(tried) > 1
 
 
 def test_a_hypothesis_test_of_ones_own_notes_its_command(folder: Path) -> None:

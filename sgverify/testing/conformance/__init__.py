@@ -1,5 +1,4 @@
-"""The conformance suites of readings: inherit one, say how your carrier takes a step, and run it.
+"""The conformance suite of readings: inherit it, say how your carrier takes a step, and run it.
 
-`suite` compares one step with everything injected (`case`) with the plain reading on balls (`reference`), and
-expectations in powers of h with the affine series.
+`suite` compares one step with everything injected (`case`) with the plain reading on balls (`reference`).
 """

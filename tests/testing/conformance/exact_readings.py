@@ -31,7 +31,7 @@ from sgverify.schemes import exact
 from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.scheme import Scheme, make_scheme
 from sgverify.testing.conformance.case import Case
-from sgverify.testing.conformance.suite import Expectation, Monomial
+from tests.testing.conformance.expansion import Expectation, Monomial
 
 
 def affine_step(case: Case) -> dict[str, Sequence[Any]]:

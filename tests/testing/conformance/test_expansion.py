@@ -13,10 +13,9 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.schemes import Scheme, exp, scheme, sqrt
 from sgverify.schemes.dynamics import kinetic
 from sgverify.strategies import schemes, words
-from sgverify.testing import ExpansionConformance, Expectation
 from sgverify.testing import examples as at_least
-from sgverify.testing.conformance.suite import Monomial
 from tests.testing.conformance.exact_readings import series_expansion
+from tests.testing.conformance.expansion import ExpansionConformance, Expectation, Monomial
 
 
 @scheme(kinetic)
