@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.run.averages import as_float64
 from sgverify.samplers.run.leg import Divergence
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.running_sums import as_float64
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings, one_thread
 from sgverify.schemes import Scheme

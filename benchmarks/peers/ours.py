@@ -23,7 +23,7 @@ def _averages(task: Task) -> Callable[[int], Answer]:
     from sgverify.samplers.composites.exchange import ExchangeChoice
     from sgverify.schemes import find_scheme
     from sgverify.schemes.composites.adaptation import PartitionChoice
-    from sgverify.schemes.composites.catalogue import COMPOSITES
+    from sgverify.schemes.composites.composite import COMPOSITES
 
     problem, seeds, target = task.problem, count(1), target_of(task.problem)
     scheme: Any = COMPOSITES.get(problem.scheme) or find_scheme(problem.scheme)

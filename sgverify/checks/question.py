@@ -225,7 +225,7 @@ class Question:
             )
             return self.unanswered(f"{why}; chains are drawn where asked: {command}")
         # Imported here: the module imports torch, which most questions to exact methods never need.
-        from sgverify.checks.rates.sampled.reference import reference_certificate
+        from sgverify.checks.rates.sampled.method import reference_certificate
 
         try:
             reference = reference_certificate(self.subject)

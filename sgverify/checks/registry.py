@@ -237,7 +237,7 @@ SHIPPED: dict[str, Check] = {
             composite=True,
             about="paper",
         ),
-        Check("weight-mse", "weights.mse:check_weight_mse", "awsgld theorem 1", composite=True),
+        Check("weight-mse", "weights.limit:check_weight_mse", "awsgld theorem 1", composite=True),
         Check(
             "chain-average",
             "weights.laws:check_chain_average",
@@ -285,7 +285,7 @@ SHIPPED: dict[str, Check] = {
         ),
         Check(
             "exchange-bound",
-            "exchange.bound:check_exchange_bound",
+            "exchange.rate:check_exchange_bound",
             "vr-resgld Theorems 2 and 3",
             universal=True,
             composite=True,

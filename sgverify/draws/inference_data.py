@@ -17,7 +17,7 @@ import sgverify
 from sgverify.advice.widths import StepBias
 from sgverify.configuration import Configuration
 from sgverify.draws.step_choice import StepChoice, check_installed
-from sgverify.samplers.run.recorder import Draws
+from sgverify.samplers.run.recording import Draws
 from sgverify.samplers.run.schedules import Row
 from sgverify.targets import Target
 from sgverify.targets.derived import FramedTarget

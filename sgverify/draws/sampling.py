@@ -32,8 +32,7 @@ from sgverify.draws.trust import judge
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping.places import check_working_folder
 from sgverify.samplers.composites.hooks import epoch_of
-from sgverify.samplers.run.recorder import Draws, kept_steps
-from sgverify.samplers.run.recording import bytes_needed, record
+from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row, annealed, cyclical, fixed
 from sgverify.samplers.run.settings import Settings

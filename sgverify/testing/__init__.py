@@ -1,6 +1,6 @@
 """Tests of schemes and interpreters by third parties. Nothing here needs pytest.
 
-`parametrize` makes every applicable check a test (`collecting` finds them, `scheme_tests` says what one does, `expected` which ones
+`parametrize` makes every applicable check a test (`collecting` finds them, `scheme_tests` says what one does, and which ones
 are to fail), `property` tests a claim under generated configurations, and `screening`
 confirms noisy failures. A failure has a command that replays it (`references`), files (`places`) and a row in a regression file
 (`regressions`). `planting` plants the bug that a check is there for in running code, as

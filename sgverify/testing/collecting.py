@@ -16,8 +16,15 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.checks.applicable_claims import questions_of
 from sgverify.configuration import Configuration
 from sgverify.errors import UserError
-from sgverify.testing.expected import KEYWORD, ExpectedFailure, expected
-from sgverify.testing.scheme_tests import Mistake, SchemeCheck, SchemeProperty, Suite
+from sgverify.testing.scheme_tests import (
+    KEYWORD,
+    ExpectedFailure,
+    Mistake,
+    SchemeCheck,
+    SchemeProperty,
+    Suite,
+    expected,
+)
 
 Test = SchemeCheck | SchemeProperty | Mistake
 

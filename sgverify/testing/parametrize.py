@@ -17,12 +17,11 @@ from sgverify.errors import UnknownNameError, UserError
 from sgverify.schemes.adapting import is_taken
 from sgverify.schemes.loading import load_step
 from sgverify.testing.collecting import Collected
-from sgverify.testing.expected import Reasons
-from sgverify.testing.expected import expected_failures as expected_failures_of
 from sgverify.testing.places import places_for
 from sgverify.testing.property import MOST_EXAMPLES
 from sgverify.testing.references import name_of, reference_of
-from sgverify.testing.scheme_tests import Given, Suite
+from sgverify.testing.scheme_tests import Given, Reasons, Suite
+from sgverify.testing.scheme_tests import expected_failures as expected_failures_of
 
 MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""

@@ -1,13 +1,14 @@
 """What is one test of a scheme? One quantity of one claim, under one configuration or under generated ones.
 
-A test function of this kind judges, and then passes, fails, skips or is an expected failure.
+A test function of this kind judges, and then passes, fails, skips or is an expected failure, which is strict: a test that does
+not fail fails the suite.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -15,16 +16,15 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.applicable_claims import judge_pair
-from sgverify.checks.registry import find_check
+from sgverify.checks.registry import CHECKS, find_check
 from sgverify.checks.verify_and_rate import Source
-from sgverify.claims import find_claim
+from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.errors import UserError
+from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.subject.binding import bind
 from sgverify.subject.subject import Subject
-from sgverify.testing.expected import ExpectedFailure
 from sgverify.testing.places import PLUGIN, Places, places_for
 from sgverify.testing.property import Property
 from sgverify.testing.recording import Standing, record
@@ -33,6 +33,81 @@ from sgverify.testing.shrinking.counterexample import Violation
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.results import Results
+
+Reasons = Mapping[str, str | Mapping[str, str]]
+"""{claim, check or claim-check: reason}, or the same for one scheme under the name by which its tests call it."""
+
+KEYWORD = "expected_failures"
+
+
+@dataclass(frozen=True)
+class ExpectedFailure:
+    """One entry: its key, its reason, and the label of the scheme that it speaks of; None for all schemes."""
+
+    key: str
+    reason: str
+    scheme: str | None = None
+
+    def concerns(self, label: str, claim: str, quantity: str) -> bool:
+        """Does the entry name this test?"""
+        return self.scheme in (None, label) and self.key in _names(claim, quantity)
+
+    def __str__(self) -> str:
+        return self.key if self.scheme is None else f"{self.scheme}: {self.key}"
+
+
+def expected_failures(given: Reasons | None, labels: Sequence[str]) -> tuple[ExpectedFailure, ...]:
+    """The entries of a mapping; raises `UserError` for what is no mapping of reasons, `UnknownNameError` for an unknown name."""
+    if given is None:
+        return ()
+    found: list[ExpectedFailure] = []
+    for key, said in _mapping(given, KEYWORD).items():
+        if isinstance(said, str):
+            found.append(_entry(key, said, None, labels))
+            continue
+        where = f"{KEYWORD}[{key!r}]"
+        inside = _mapping(said, where)
+        if key not in labels:
+            raise UnknownNameError(f"scheme in {KEYWORD}", str(key), labels)
+        found += [_entry(inner, reason, key, ()) for inner, reason in inside.items()]
+    return tuple(found)
+
+
+def expected(
+    entries: Sequence[ExpectedFailure], label: str, claim: str, quantity: str
+) -> ExpectedFailure | None:
+    """The entry for one test: that of the scheme before that of all schemes, a narrower key before a wider one."""
+    found = [entry for entry in entries if entry.concerns(label, claim, quantity)]
+    order = _names(claim, quantity)
+    return min(found, key=lambda entry: (entry.scheme is None, order.index(entry.key)), default=None)
+
+
+def _names(claim: str, quantity: str) -> list[str]:
+    """The keys that name a test, the narrowest first."""
+    return [f"{claim}-{quantity}", claim, quantity]
+
+
+def _mapping(given: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise UserError(
+            f"{where}={given!r}: expected a mapping such as {{'chen2015/theorem-4': 'why it fails'}}; give a reason for each claim "
+            "or check"
+        )
+    return given
+
+
+def _entry(key: Any, reason: Any, scheme: str | None, labels: Collection[str]) -> ExpectedFailure:
+    known = {name for claim in claims().values() for q in claim.quantities for name in _names(claim.id, q)}
+    if key not in known and key not in CHECKS:
+        raise UnknownNameError(
+            f"claim, check or claim-check in {KEYWORD}", str(key), [*known, *CHECKS, *labels]
+        )
+    if not isinstance(reason, str) or not reason.strip():
+        raise UserError(
+            f"{KEYWORD}[{key!r}]={reason!r}: expected a sentence that says why it fails; write one"
+        )
+    return ExpectedFailure(key, reason.strip(), scheme)
+
 
 Given = Scheme | TorchStep | str
 """A subject of a test that no adapter is asked for: a definition, one's own torch code, or a reference to one of the two."""

@@ -20,7 +20,7 @@ from sgverify.draws.summary import table_of
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers import sample as averaged
 from sgverify.schemes.catalogue import NAMED
-from sgverify.schemes.composites.catalogue import COMPOSITES
+from sgverify.schemes.composites.composite import COMPOSITES
 from sgverify.targets import build_target
 from tests.conftest import LogCapture
 

@@ -18,8 +18,8 @@ from torch import Tensor
 from sgverify.samplers.fused import compiler
 from sgverify.samplers.fused.driver import forget_proofs
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.run.averages import RunningSums
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.running_sums import RunningSums
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.minibatch.law import (
     MinibatchNoise,

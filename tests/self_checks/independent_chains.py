@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import WIDEST
-from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.checks.rates.sampled.method import WIDEST, share_of
 from sgverify.rates.verdict import Judgement
 from sgverify.samplers import GradientChoice, Row
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw

@@ -23,7 +23,7 @@ import flint
 import numpy as np
 import torch
 
-from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import check_complete
-from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.checks.rates.sampled.method import check_complete, share_of
 from sgverify.draws.sampling import row_of_length as row_of
 from sgverify.errors import MomentsDivergeError, Unreached
 from sgverify.evidence import Point

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-import sgverify.samplers.run.running_sums as module
+import sgverify.samplers.run.averages as module
 from tests.self_checks.registry import self_check
 
 SMALL = {
@@ -38,4 +38,4 @@ def test_an_average_that_is_summed_in_float32_is_named(monkeypatch):
 
     monkeypatch.setattr(module, "torch", Narrowed())
     found = self_check("float64-runs", "sgld-euler", SMALL)
-    assert found.verdict == "violates" and "running_sums.py:" in found.reason
+    assert found.verdict == "violates" and "averages.py:" in found.reason

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import ConfigurationError
 from sgverify.rates.verdict import Judgement
 from sgverify.samplers import GradientChoice, fixed

@@ -11,8 +11,14 @@ import pytest
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence, Found, Predicted
 from sgverify.testing import Violation, parametrize_with_checks, recording, scheme_tests
-from sgverify.testing.expected import ExpectedFailure, expected, expected_failures
-from sgverify.testing.scheme_tests import Conclusion, SchemeCheck, conclude
+from sgverify.testing.scheme_tests import (
+    Conclusion,
+    ExpectedFailure,
+    SchemeCheck,
+    conclude,
+    expected,
+    expected_failures,
+)
 from tests.inner_run import run_inside
 
 WRONG = """

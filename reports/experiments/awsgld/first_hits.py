@@ -13,8 +13,7 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.run.leg import Divergence, Position, by_coordinate
-from sgverify.samplers.run.recorder import Draws, Outlet
-from sgverify.samplers.run.recording import DrawRecording
+from sgverify.samplers.run.recording import DrawRecording, Draws, Outlet
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings

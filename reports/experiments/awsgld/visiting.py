@@ -11,8 +11,7 @@ import numpy as np
 
 from sgverify.samplers import Row, Settings
 from sgverify.samplers.composites.adapting import Adapting
-from sgverify.samplers.run.recorder import Draws, Outlet
-from sgverify.samplers.run.recording import DrawRecording
+from sgverify.samplers.run.recording import DrawRecording, Draws, Outlet
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite

@@ -2,5 +2,5 @@
 
 The rule: `balance` (the joint law is left invariant), `swap_rate` (how the chance of a swap falls with the noise),
 `energy_variance` (of variance-reduced energies; `sampled_variance` where no exact law of the chain is known). The theorems:
-`rate` of convergence, `noisy_gaps`, and the `bound` at a fixed time. Somebody else's replica code: `torch_swap`.
+`rate` of convergence, with the bound at a fixed time, and `noisy_gaps`. Somebody else's replica code: `torch_swap`.
 """

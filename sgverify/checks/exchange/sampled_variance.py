@@ -26,7 +26,7 @@ from scipy import stats
 from torch import Tensor
 
 from sgverify.checks.question import Question
-from sgverify.checks.rates.sampled.reference import share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point

@@ -14,8 +14,7 @@ from scipy.special import gammainccinv, gammaincinv
 
 from sgverify.checks.code.real_run import seeded
 from sgverify.checks.long_run.departures import LEVEL, known_steps, told_steps
-from sgverify.checks.long_run.function_run import FunctionRun
-from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held
+from sgverify.checks.long_run.running import CodeRun, FunctionRun, Ran, run_affine, run_alone, run_held
 from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence, Scope, held, tried

@@ -25,7 +25,7 @@ from sgverify.draws.inference_data import arviz
 from sgverify.errors import ConfigurationError
 from sgverify.keeping.files import PART as UNFINISHED
 from sgverify.keeping.files import put, read_text, remove, replacing, unfinished
-from sgverify.samplers.run.recorder import Draws
+from sgverify.samplers.run.recording import Draws
 
 PART = 16 << 20
 """The bytes of draws, of all chains, that a row of chunks holds: what is held in memory, and stored when a run is stopped."""

@@ -27,7 +27,7 @@ from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping.files import FULL, move
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.leg import Divergence, whole_groups
-from sgverify.samplers.run.recorder import Draws
+from sgverify.samplers.run.recording import Draws
 
 
 class KeptRun:

@@ -26,8 +26,7 @@ from sgverify.keeping.stopping import SIGNALS, handling
 from sgverify.keeping.workers import Done, Workers
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.leg import Divergence
-from sgverify.samplers.run.recorder import Draws, Outlet
-from sgverify.samplers.run.recording import DrawRecording
+from sgverify.samplers.run.recording import DrawRecording, Draws, Outlet
 from sgverify.samplers.run.run import Ensemble
 
 if TYPE_CHECKING:

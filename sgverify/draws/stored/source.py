@@ -18,8 +18,7 @@ from sgverify.errors import ConfigurationError, InstabilityError, SgverifyError
 from sgverify.keeping.identity import differing, flat, run_identity
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.run.leg import Divergence
-from sgverify.samplers.run.recorder import Draws, kept_steps, widths_of
-from sgverify.samplers.run.recording import bytes_needed
+from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, widths_of
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row
 from sgverify.schemes import Scheme

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.code.batches import SIZES, judge_batches
-from sgverify.checks.code.pure_step import check_pure_step
+from sgverify.checks.code.pure_step import SIZES, check_pure_step, judge_batches
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration

@@ -29,7 +29,7 @@ from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping.stopping import stoppable
 from sgverify.samplers.fused import driver
 from sgverify.samplers.run.halting import Halt
-from sgverify.samplers.run.recorder import Draws
+from sgverify.samplers.run.recording import Draws
 
 FEW: dict[str, Any] = {"chains": 3, "steps": 210, "thinning": 2, "burn_in": 10, "schedule": {"step": 1e-3}}
 

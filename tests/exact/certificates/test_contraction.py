@@ -24,11 +24,11 @@ from sgverify.exact.certificates.contraction import (
     certified_contraction,
     contracts_between,
     proves,
+    slowest_sequence,
 )
 from sgverify.exact.certificates.largest_step import fastest, fastest_friction, largest_step
 from sgverify.exact.certificates.pair import read_pair
 from sgverify.exact.certificates.semidefinite import closed_loop
-from sgverify.exact.certificates.worst_case import slowest_sequence
 from sgverify.exact.chain.lyapunov import floats
 from sgverify.schemes import Scheme, exact, exp, expm1, find_scheme, sqrt
 from sgverify.schemes.definition.mathematics import register

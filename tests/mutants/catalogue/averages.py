@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 SUMS, SETTLE = (
-    "sgverify.samplers.run.running_sums:RunningSums.sums",
-    "sgverify.samplers.run.running_sums:RunningSums.settle",
+    "sgverify.samplers.run.averages:RunningSums.sums",
+    "sgverify.samplers.run.averages:RunningSums.settle",
 )
 
 MUTANTS = (
@@ -34,7 +34,7 @@ MUTANTS = (
         name="float32-sums",
         family="averages",
         scheme="sgld-euler",
-        place="sgverify.samplers.run.running_sums:RunningSums.__init__",
+        place="sgverify.samplers.run.averages:RunningSums.__init__",
         was="dtype=torch.float64",
         now="dtype=torch.float32",
         reason="a float64 run is averaged in float32: an error that grows with the number of steps",
@@ -74,7 +74,7 @@ MUTANTS = (
         name="average-over-one-too-many",
         family="averages",
         scheme="sghmc-aboba",
-        place="sgverify.samplers.run.running_sums:RunningSums._averages",
+        place="sgverify.samplers.run.averages:RunningSums._averages",
         was="sums / (length if",
         now="sums / (length + 1 if",
         settings={"steps": 20},

@@ -19,7 +19,7 @@ from sgverify.samplers.run.averages import Averages
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites.adaptation import PartitionChoice
-from sgverify.schemes.composites.catalogue import COMPOSITES
+from sgverify.schemes.composites.composite import COMPOSITES
 from sgverify.targets import Target
 from tests.samplers.conftest import averaged_in_pieces
 

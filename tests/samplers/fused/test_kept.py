@@ -12,9 +12,8 @@ from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, po
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.kernel import Kernel
-from sgverify.samplers.run import recorder
-from sgverify.samplers.run.recorder import Draws
-from sgverify.samplers.run.recording import record
+from sgverify.samplers.run import recording
+from sgverify.samplers.run.recording import Draws, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt
@@ -73,8 +72,8 @@ def test_a_kernel_that_takes_over_goes_on_with_the_same_draws(data: Target, in_n
 
 
 def test_energies_are_those_of_one_draw_at_a_time(data: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "_TOGETHER", 4)
-    monkeypatch.setattr(recorder, "_AT_ONCE", 1)
+    monkeypatch.setattr(recording, "_TOGETHER", 4)
+    monkeypatch.setattr(recording, "_AT_ONCE", 1)
     rows = fixed([0.001], [40])
     assert_equal(drawn(ABOBA, data, rows, "kernel"), drawn(ABOBA, data, rows, False))
 

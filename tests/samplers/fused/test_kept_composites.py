@@ -13,10 +13,9 @@ from sgverify.samplers import GradientChoice, Settings, fixed, power
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
-from sgverify.samplers.run.recorder import Draws, Outlet
-from sgverify.samplers.run.recording import record
+from sgverify.samplers.run.recording import Draws, Outlet, record
 from sgverify.samplers.run.run import Ensemble
-from sgverify.schemes.composites.catalogue import COMPOSITES
+from sgverify.schemes.composites.composite import COMPOSITES
 from sgverify.targets import Target
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")

@@ -25,7 +25,7 @@ from sgverify.samplers import (
     sample,
 )
 from sgverify.samplers.reading.constants import Constant
-from sgverify.samplers.run.running_sums import RunningSums
+from sgverify.samplers.run.averages import RunningSums
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target, parse_observable
 from tests.sampled_states import sample_states

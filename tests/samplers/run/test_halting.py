@@ -15,10 +15,9 @@ from sgverify.samplers import GradientChoice, Settings, cyclical, fixed, power
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.run.halting import Halt
-from sgverify.samplers.run.recorder import Draws, Outlet
-from sgverify.samplers.run.recording import DrawRecording, record
+from sgverify.samplers.run.recording import DrawRecording, Draws, Outlet, record
 from sgverify.samplers.run.run import Ensemble
-from sgverify.schemes.composites.catalogue import COMPOSITES
+from sgverify.schemes.composites.composite import COMPOSITES
 from sgverify.schemes.loading import load_scheme
 from tests.samplers.conftest import build
 

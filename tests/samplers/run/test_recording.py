@@ -9,8 +9,7 @@ import pytest
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Settings, fixed, sample
-from sgverify.samplers.run.recorder import Draws, kept_steps
-from sgverify.samplers.run.recording import bytes_needed, record
+from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target

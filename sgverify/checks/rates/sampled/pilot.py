@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, cost_text, most_steps, run_chains
-from sgverify.checks.rates.sampled.reference import truth_of
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, cost_text, most_steps, run_chains, truth_of
 from sgverify.configuration import Configuration
 from sgverify.errors import Unreached
 from sgverify.exact.affine.stability import spectral_radii

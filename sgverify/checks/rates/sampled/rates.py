@@ -14,10 +14,18 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.finite_time import told_of
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, cost_text, run_chains
+from sgverify.checks.rates.sampled.method import (
+    DISAGREEMENT,
+    SampledAverages,
+    cost_text,
+    reference_of,
+    run_chains,
+    share_of,
+    truth_of,
+    with_resolution,
+)
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.plan import FEWEST, SampledRun, plan_lengths, plan_sweep
-from sgverify.checks.rates.sampled.reference import reference_of, share_of, truth_of, with_resolution
 from sgverify.checks.readings import term_of_theorem_2, unbiased
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Point

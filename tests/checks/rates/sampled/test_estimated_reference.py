@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sgverify.checks import rate
-from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
+from sgverify.checks.rates.sampled.method import reference_of, truth_of, with_resolution
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
