@@ -20,7 +20,6 @@ import pytest
 
 RECORDING = "sgverify.testing.recording"
 ATTRIBUTE, REMARKS, TALLIES = "sgverify_evidence", "sgverify_remarks", "sgverify_tallies"
-SCREENED = "sgverify_screened"
 WORST_FIRST = ("fail", "undecided", "refuted", "pass", "not-applicable")
 PROFILES = ("ci", "nightly")
 
@@ -211,7 +210,6 @@ def pytest_runtest_makereport(
     )
     setattr(report, REMARKS, recording.take_remarks())
     setattr(report, TALLIES, recording.take_tallies())
-    setattr(report, SCREENED, recording.take_screened())
     if report.failed and call.excinfo is not None:
         text = _text(item, call.excinfo.value)
         if text is not None:
@@ -231,14 +229,12 @@ class _Run:
         self._written: list[str] = []
         self._remarks: list[str] = []
         self._tallies: list[dict[str, int]] = []
-        self._screened: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what a report carries, from this process or from a worker."""
         self._found += getattr(report, ATTRIBUTE, [])
         self._remarks += getattr(report, REMARKS, [])
         self._tallies += getattr(report, TALLIES, [])
-        self._screened.update(getattr(report, SCREENED, {}))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the evidence, once: workers hand theirs on. What cannot be written is told, and the run ends as a wrong call."""
@@ -296,7 +292,7 @@ class _Run:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One line that counts the outcomes, since an undecided check is no pass and must be seen; and what was written where."""
-        if not (self._found or self._remarks or self._tallies or self._screened or self._written):
+        if not (self._found or self._remarks or self._tallies or self._written):
             return
         terminalreporter.section("sgverify")
         if self._found:
@@ -311,9 +307,6 @@ class _Run:
             for kind, tallies in (("held", held), ("settled nothing", nothing)):
                 if tallies:
                     terminalreporter.write_line(f"properties that {kind}: {_under(tallies)}")
-        if self._screened:
-            many = self._screened.total()
-            terminalreporter.write_line(f"{many} examples of sampled properties: {_listed(self._screened)}")
         for text in [*sorted(set(self._remarks)), *self._written]:
             from sgverify.errors import printable
 

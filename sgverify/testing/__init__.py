@@ -1,11 +1,10 @@
 """Tests of schemes and interpreters by third parties. Nothing here needs pytest.
 
 `parametrize` makes every applicable check a test (`collecting` finds them, `scheme_tests` says what one does, and which ones
-are to fail), `property` tests a claim under generated configurations, and `screening`
-confirms noisy failures. A failure has a command that replays it (`references`), files (`places`) and a row in a regression file
-(`regressions`). `planting` plants the bug that a check is there for in running code, as
-`plant` does in a scheme. `profiles` are hypothesis's, `recording` collects the evidence of a test run. The rooms: `conformance`
-compares an interpreter with the others, `shrinking` finds the simplest configuration of a violation.
+are to fail), and `property` tests a claim under generated configurations. A failure has a command that replays it (`references`),
+files (`places`) and a row in a regression file (`regressions`). `planting` plants the bug that a check is there for in running
+code, as `plant` does in a scheme. `profiles` are hypothesis's, `recording` collects the evidence of a test run. The rooms:
+`conformance` compares an interpreter with the others, `shrinking` finds the simplest configuration of a violation.
 """
 
 from sgverify.exact.readings.formula import plant
@@ -16,20 +15,15 @@ from sgverify.testing.planting import PlantError, edited_source
 from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.references import note_replay, replay_command
 from sgverify.testing.regressions import Regressions
-from sgverify.testing.screening import Faulty, Screening, Unconfirmed, assert_sampled, screen_and_confirm
 from sgverify.testing.shrinking.counterexample import Minimal, Violation, minimise
 
 __all__ = [
     "CarrierConformance",
     "Case",
-    "Faulty",
     "Minimal",
     "PlantError",
     "Regressions",
-    "Screening",
-    "Unconfirmed",
     "Violation",
-    "assert_sampled",
     "cases",
     "edited_source",
     "examples",
@@ -39,5 +33,4 @@ __all__ = [
     "plant",
     "register_profiles",
     "replay_command",
-    "screen_and_confirm",
 ]

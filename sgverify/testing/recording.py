@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, get_args
 
@@ -48,19 +47,4 @@ def take_remarks() -> list[str]:
 def take_tallies() -> list[dict[str, int]]:
     """The outcomes of every property since the last call."""
     found, _TALLIES[:] = list(_TALLIES), []
-    return found
-
-
-_SCREENED: Counter[str] = Counter()
-
-
-def count_screened(verdict: str) -> None:
-    """Count an example of a sampled property."""
-    _SCREENED[verdict] += 1
-
-
-def take_screened() -> dict[str, int]:
-    """The number of examples of sampled properties with each verdict since the last call."""
-    found = dict(_SCREENED)
-    _SCREENED.clear()
     return found

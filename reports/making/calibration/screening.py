@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reports.making.calibration import ERRORS, TablePlan, Verdict
-from sgverify.testing.screening import CONFIRM, FACTOR, SCREEN, screen_and_confirm
+from tests.screening import CONFIRM, FACTOR, SCREEN, screen_and_confirm
 
 BUDGET = 256
 SHIFTS = (0.0, 2.0, 6.0)

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from reports.making.calibration import ERRORS, count, tally
 from reports.making.calibration.screening import FOUND, ScreenSetting, screening_plan
 from sgverify.testing.planting import edited_source
-from sgverify.testing.screening import CONFIRM, FACTOR, SCREEN
+from tests.screening import CONFIRM, FACTOR, SCREEN
 
 
 def test_the_plan_has_every_law_and_says_which_examples_are_faulty() -> None:
@@ -31,5 +31,5 @@ def test_a_screen_that_is_not_confirmed_breaks_the_bar() -> None:
     edit = (('z(seed_of(example, "confirm"), FACTOR * budget)', "math.inf"),)
     setting = ScreenSetting(0.0, "Gaussian")
     assert count(setting, replications=1000, seed=1).violates == 0
-    with edited_source("sgverify.testing.screening:screen_and_confirm", edit):
+    with edited_source("tests.screening:screen_and_confirm", edit):
         assert count(setting, replications=1000, seed=1).violates >= 3
