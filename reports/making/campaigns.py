@@ -130,12 +130,12 @@ def survived(kills: int = KILLS, seed: int = 0, text: str = SURVIVING) -> dict[s
         folder = Path(place)
         (folder / "campaign.toml").write_text(text, encoding="utf-8")
         began = time.perf_counter()
-        assert _campaign(folder, "undisturbed").wait() == 0
+        assert started_campaign(folder, "undisturbed").wait() == 0
         whole = time.perf_counter() - began
         undisturbed = told_report(folder / "undisturbed")
         killed, completed, kept = 0, 0, []
         while killed < kills or not completed:
-            running = _campaign(folder, "killed")
+            running = started_campaign(folder, "killed")
             try:
                 # At any moment, the loading of libraries and the writing of the report among them.
                 code = running.wait(timeout=chance.uniform(0.3, 1.0) * whole if killed < kills else None)
@@ -164,27 +164,25 @@ def told_report(folder: Path) -> list[Any]:
     return [canonical(evidence), summary["rows"], summary["cells"]]
 
 
-def _campaign(folder: Path, name: str) -> subprocess.Popen[bytes]:
-    command = [
-        "campaign",
-        "campaign.toml",
-        "--workers",
-        str(WORKERS),
-        "--store",
-        f"{name}.sqlite",
-        "--out",
-        name,
-    ]
+def started_campaign(
+    folder: Path, name: str, *options: str, workers: int | None = WORKERS
+) -> subprocess.Popen[bytes]:
+    """The campaign of campaign.toml as a process of its own, with its store and its report beside it."""
+    own = [] if workers is None else ["--workers", str(workers)]
+    command = ["campaign", "campaign.toml", *own, "--store", f"{name}.sqlite", "--out", name, *options]
     return subprocess.Popen(
         [sys.executable, "-m", "sgverify", *command],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]),
-        },
+        env=surroundings(),
     )
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of such a process: this checkout, one thread."""
+    path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
 
 
 def kept_answers(store: Path) -> int:

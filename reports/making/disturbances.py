@@ -22,7 +22,14 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from reports.making.campaigns import FOLDER, kept_answers, store_measurement, told_report
+from reports.making.campaigns import (
+    FOLDER,
+    kept_answers,
+    started_campaign,
+    store_measurement,
+    surroundings,
+    told_report,
+)
 from sgverify.schemes.catalogue import NAMED
 
 CAMPAIGN = """
@@ -51,7 +58,7 @@ def disturbed(cluster: bool, seed: int = 3) -> dict[str, Any]:
         folder = Path(place)
         (folder / "campaign.toml").write_text(CAMPAIGN, encoding="utf-8")
         began = time.perf_counter()
-        assert _campaign(folder, "undisturbed", "--workers", "2").wait() == 0
+        assert started_campaign(folder, "undisturbed").wait() == 0
         whole = time.perf_counter() - began
         engine = _Cluster() if cluster else None
         codes: list[int] = []
@@ -59,8 +66,11 @@ def disturbed(cluster: bool, seed: int = 3) -> dict[str, Any]:
         began = time.perf_counter()
         try:
             while not codes or codes[-1] != 0:
-                options = ["--scheduler", engine.address] if engine else ["--workers", "2"]
-                running = _campaign(folder, "disturbed", *options)
+                running = (
+                    started_campaign(folder, "disturbed", "--scheduler", engine.address, workers=None)
+                    if engine
+                    else started_campaign(folder, "disturbed")
+                )
                 while (code := running.poll()) is None:
                     with suppress(subprocess.TimeoutExpired):
                         running.wait(chance.uniform(*PAUSES))
@@ -146,7 +156,7 @@ class _Cluster:
         quiet: dict[str, Any] = {
             "stdout": subprocess.DEVNULL,
             "stderr": subprocess.DEVNULL,
-            "env": _surroundings(),
+            "env": surroundings(),
         }
         python = [sys.executable, "-m"]
         self._scheduler = subprocess.Popen(
@@ -181,22 +191,6 @@ class _Cluster:
             time.sleep(0.2)
 
 
-def _campaign(folder: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
-    command = ["campaign", "campaign.toml", "--store", f"{name}.sqlite", "--out", name, *options]
-    return subprocess.Popen(
-        [sys.executable, "-m", "sgverify", *command],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=_surroundings(),
-    )
-
-
-def _surroundings() -> dict[str, str]:
-    path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-
-
 def sizes() -> dict[str, Any]:
     """Processor seconds, the largest memory of a process in megabytes, and the bytes of report.json, by the number of schemes."""
     words = ["".join(letters) for letters in permutations("ABO")]
@@ -223,7 +217,7 @@ def sizes() -> dict[str, Any]:
             measured = subprocess.run(
                 [sys.executable, "-c", _MEASURED, *command],
                 cwd=folder,
-                env=_surroundings(),
+                env=surroundings(),
                 check=True,
                 capture_output=True,
                 text=True,

@@ -14,7 +14,7 @@ from typing import Any
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Alphabet, Dynamics, dot, exp, expm1, kinetic, sqrt, thermostat
-from sgverify.schemes.catalogue import chen, molecular
+from sgverify.schemes.catalogue import kinetic as of_two
 from sgverify.schemes.catalogue import thermostat as of_three
 
 Block = tuple[str, ...]
@@ -68,12 +68,12 @@ def _heat(theta, p, xi, *, t, dim, T):  # type: ignore[no-untyped-def]
 
 FLOWS: Mapping[str, Flows] = {
     "kinetic": {
-        frozenset({"drift"}): chen.drift,
-        frozenset({"friction"}): chen.friction,
+        frozenset({"drift"}): of_two.drift,
+        frozenset({"friction"}): of_two.friction,
         frozenset({"noise"}): _noise,
-        frozenset({"kick"}): molecular.kick,
-        frozenset({"noise", "kick"}): chen.noisy_kick,
-        frozenset({"friction", "noise"}): molecular.ornstein_uhlenbeck,
+        frozenset({"kick"}): of_two.kick,
+        frozenset({"noise", "kick"}): of_two.noisy_kick,
+        frozenset({"friction", "noise"}): of_two.ornstein_uhlenbeck,
         frozenset({"friction", "kick"}): _friction_kick,
         frozenset({"friction", "noise", "kick"}): _friction_noise_kick,
         frozenset({"drift", "friction"}): _drift_friction,

@@ -33,10 +33,10 @@ def spell(
     """The word with a reference that `sgverify verify` takes.
 
     >>> from fractions import Fraction
-    >>> from sgverify.schemes.catalogue import chen
-    >>> spell(chen.ALPHABET, "ABOBA").reference
+    >>> from sgverify.schemes.catalogue.kinetic import CHEN
+    >>> spell(CHEN, "ABOBA").reference
     'sghmc-chen-aboba'
-    >>> spell(chen.ALPHABET, "ABOA", [Fraction(1, 3), Fraction(1), Fraction(1), Fraction(2, 3)]).reference
+    >>> spell(CHEN, "ABOA", [Fraction(1, 3), Fraction(1), Fraction(1), Fraction(2, 3)]).reference
     'sgverify.strategies.words:chen2015 ABOA 1/3,1,1,2/3'
     """
     scheme = alphabet.word(text, coefficients=shares, order=order)
@@ -121,10 +121,10 @@ def words(
     Shrinks to short words with equal shares.
 
     >>> from hypothesis import find
-    >>> from sgverify.schemes.catalogue import chen, molecular
-    >>> find(words(alphabet=chen.ALPHABET, palindromic=True), lambda scheme: True).word.text
+    >>> from sgverify.schemes.catalogue.kinetic import CHEN, MOLECULAR
+    >>> find(words(alphabet=CHEN, palindromic=True), lambda scheme: True).word.text
     'ABOBA'
-    >>> find(words(alphabet=molecular.ALPHABET, shares="composed"), lambda scheme: True).word.text
+    >>> find(words(alphabet=MOLECULAR, shares="composed"), lambda scheme: True).word.text
     'OABABABAO'
 
     Raises `ConfigurationError` for an empty domain.

@@ -28,7 +28,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.law.observed import HandedNumbers, observed_step, settings_about
 from sgverify.schemes import find_scheme, kinetic, langevin
 from sgverify.schemes.catalogue import NAMED
-from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick
+from sgverify.schemes.catalogue.kinetic import drift, friction, noisy_kick
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from tests.zoo.optimizers import SGHMC, DriftAlone, NoiseOfDecay, Preconditioned, PreconditionedAtOne
 

@@ -9,8 +9,7 @@ import pytest
 from sgverify import verify
 from sgverify.exact.readings.step_switches import intervals_of
 from sgverify.schemes import Alphabet, Scheme, dot, dynamics, exp, kinetic, sqrt
-from sgverify.schemes.catalogue.chen import drift
-from sgverify.schemes.catalogue.molecular import kick
+from sgverify.schemes.catalogue.kinetic import drift, kick
 from sgverify.schemes.scheme import make_scheme
 
 EXACT = [

@@ -12,7 +12,7 @@ from tests.cli.conftest import Call
 def test_letters_of_ones_own_from_the_command_line(call: Call) -> None:
     Path("own.py").write_text(
         "from sgverify import Alphabet\nfrom sgverify.schemes import kinetic\n"
-        "from sgverify.schemes.catalogue.ubu import free_flow\nfrom sgverify.schemes.catalogue.molecular import kick\n"
+        "from sgverify.schemes.catalogue.kinetic import free_flow\nfrom sgverify.schemes.catalogue.kinetic import kick\n"
         "mine = Alphabet('mine', kinetic, U=free_flow, B=kick).word('UBU', order=2)\n"
     )
     answer = call("design", "own.py:mine", "--json", "-")

@@ -17,7 +17,7 @@ from sgverify.exact.series.operators import Operator, add_to, compose, differenc
 from sgverify.exact.splittings.bch import bch
 from sgverify.exact.splittings.lyndon import expand
 from sgverify.schemes import ALPHABETS, Scheme
-from sgverify.schemes.catalogue import chen, molecular
+from sgverify.schemes.catalogue.kinetic import CHEN, MOLECULAR
 from sgverify.strategies import alphabets, words
 from sgverify.subject.subject import Subject
 from sgverify.testing import examples, note_replay
@@ -95,11 +95,7 @@ def holds_lemma_8(subject: Subject) -> None:
 
 @pytest.mark.power  # 2.3 s
 @settings(max_examples=examples(10))
-@given(
-    st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
-        lambda one: words(alphabet=one, palindromic=True, most=9)
-    )
-)
+@given(st.sampled_from([CHEN, MOLECULAR]).flatmap(lambda one: words(alphabet=one, palindromic=True, most=9)))
 def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> None:
     holds_lemma_8(subject_of(scheme.reference, Configuration(), dim=1))
 
@@ -113,11 +109,7 @@ def test_lemma_8_conforms_for_the_shortest_palindromes_in_two_dimensions(prefix:
 
 @pytest.mark.power  # 1.7 s
 @settings(max_examples=examples(35))
-@given(
-    st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
-        lambda one: words(alphabet=one, palindromic=False, most=4)
-    )
-)
+@given(st.sampled_from([CHEN, MOLECULAR]).flatmap(lambda one: words(alphabet=one, palindromic=False, most=4)))
 def test_claims_of_order_two_fall_for_words_of_order_one(scheme: Scheme) -> None:
     subject = subject_of(scheme.reference, Configuration(), dim=1)
     proof = subject.alphabet

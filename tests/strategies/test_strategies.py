@@ -16,7 +16,7 @@ from sgverify.configuration import Configuration, TargetTable, load_configuratio
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.exact.series.letters import prove_alphabet
 from sgverify.schemes import ALPHABETS, NAMED, Scheme
-from sgverify.schemes.catalogue import chen
+from sgverify.schemes.catalogue.kinetic import CHEN
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import (
     alphabets,
@@ -255,8 +255,8 @@ def test_a_failing_configuration_shrinks_to_the_smallest() -> None:
         lambda: observables(state=()),
         lambda: observables(degree=1, lowest=2),
         lambda: alphabets(dynamics="langevin"),
-        lambda: words(alphabet=chen.ALPHABET, most=2),
-        lambda: words(alphabet=chen.ALPHABET, palindromic=True, most=4),
+        lambda: words(alphabet=CHEN, most=2),
+        lambda: words(alphabet=CHEN, palindromic=True, most=4),
         lambda: schemes(dynamics=["langevin"], named=False),
         lambda: schemes(dynamics=["brownian"]),
         lambda: words(alphabet=ALPHABETS["sghmc-ubu"], shares="composed"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgverify import Alphabet, dot, exp, scheme, sqrt
 from sgverify.schemes import kinetic, langevin, thermostat
-from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick
+from sgverify.schemes.catalogue.kinetic import drift, friction, noisy_kick
 
 # --- Langevin, right
 

@@ -1,20 +1,20 @@
 """The schemes that ship with sgverify, one file per family, found by name.
 
-Langevin steps that are one function: `plain`. Splittings: `chen`, `molecular`, `ubu`, `thermostat`. Schemes of dynamics
+Langevin steps that are one function: `plain`. Splittings: `kinetic`, `thermostat`. Schemes of dynamics
 in a metric: `in_metric`.
 """
 
 from __future__ import annotations
 
 from sgverify.errors import DefinitionError, UnknownNameError
-from sgverify.schemes.catalogue import chen, in_metric, molecular, plain, thermostat, ubu
+from sgverify.schemes.catalogue import in_metric, kinetic, plain, thermostat
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.splittings import Alphabet
 
 ALPHABETS: dict[str, Alphabet] = {
-    "sghmc-chen": chen.ALPHABET,
-    "sghmc-md": molecular.ALPHABET,
-    "sghmc-ubu": ubu.ALPHABET,
+    "sghmc-chen": kinetic.CHEN,
+    "sghmc-md": kinetic.MOLECULAR,
+    "sghmc-ubu": kinetic.UBU,
     "sgnht-chen": thermostat.ALPHABET,
 }
 
@@ -29,9 +29,9 @@ NAMED: dict[str, Scheme] = {
     for item in (
         *plain.EULER_SCHEMES,
         *plain.MOMENTUM_SCHEMES,
-        *chen.SCHEMES,
-        *molecular.SCHEMES,
-        *ubu.SCHEMES,
+        *kinetic.CHEN_SCHEMES,
+        *kinetic.MOLECULAR_SCHEMES,
+        *kinetic.UBU_SCHEMES,
         *plain.NOISY_GRADIENT_SCHEMES,
         *thermostat.SCHEMES,
         *in_metric.RIEMANNIAN_SCHEMES,
@@ -45,7 +45,7 @@ APART: dict[str, Scheme] = {
     for item in (
         *in_metric.EXPANDED_MEAN_SCHEMES,
         *in_metric.SIMPLEX_SCHEMES,
-        *molecular.GEOMETRIC_SCHEMES,
+        *kinetic.GEOMETRIC_SCHEMES,
     )
 }
 """Schemes by name alone, which nothing compares or identifies a step with: those of dynamics on theta > 0, whose default target is
@@ -102,9 +102,9 @@ def shipped_scheme(name: str) -> Scheme:
 
 
 SOURCES = {
-    "sghmc-chen": chen.SOURCE,
-    "sghmc-md": molecular.SOURCE,
-    "sghmc-ubu": ubu.SOURCE,
+    "sghmc-chen": kinetic.CHEN_SOURCE,
+    "sghmc-md": kinetic.MOLECULAR_SOURCE,
+    "sghmc-ubu": kinetic.UBU_SOURCE,
     "sgnht-chen": thermostat.SOURCE,
     "sgrhmc-chen": in_metric.RIEMANNIAN_SPLITTING_SOURCE,
     "sgrhmc-simplex": in_metric.RIEMANNIAN_SPLITTING_SOURCE,

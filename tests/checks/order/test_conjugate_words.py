@@ -10,12 +10,12 @@ from sgverify.checks import rate, verify
 from sgverify.checks.order.splittings import classes_of, conjugate
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
-from sgverify.schemes.catalogue import chen, molecular
+from sgverify.schemes.catalogue.kinetic import CHEN, MOLECULAR
 from tests.zoo.schemes import WEAK
 
-BAOA = molecular.ALPHABET.word("BAOA", order=1)
-OABA = molecular.ALPHABET.word("OABA", order=1)
-NO_CUT = molecular.ALPHABET.word("OBABOA", coefficients="3/4,1/4,1/2,3/4,1/4,1/2")
+BAOA = MOLECULAR.word("BAOA", order=1)
+OABA = MOLECULAR.word("OABA", order=1)
+NO_CUT = MOLECULAR.word("OBABOA", coefficients="3/4,1/4,1/2,3/4,1/4,1/2")
 
 
 def local(scheme: Scheme) -> Evidence:
@@ -40,7 +40,7 @@ def test_conjugacy_makes_no_order_at_finite_times() -> None:
 
 
 def test_no_word_of_conjugacy_where_there_is_none() -> None:
-    assert "conjugacy" not in local(molecular.ALPHABET.word("ABO", order=1)).reason
+    assert "conjugacy" not in local(MOLECULAR.word("ABO", order=1)).reason
     found = verify(WEAK, checks=["local-order"])[0]
     assert "conjugacy" not in found.reason
 
@@ -70,14 +70,14 @@ def test_averages_are_off_by_h_times_the_average_of_y_f(
 
 
 def test_the_symmetric_words_under_the_kinds_of_gradients() -> None:
-    for alphabet in (chen.ALPHABET, molecular.ALPHABET):
+    for alphabet in (CHEN, MOLECULAR):
         words = [alphabet.word(text).word for text in ("ABOBA", "OBABO", "BAOAB", "OABAO", "BOAOB", "AOBOA")]
         assert [len(group) for group in classes_of(words)] == [2, 2, 2]
         assert [len(group) for group in classes_of(words, "iid")] == [1] * 6
     # A kick that is never cut keeps its noise: BOAOB and AOBOA of chen's letters kick twice, each whole.
-    words = [chen.ALPHABET.word(text).word for text in ("BOAOB", "AOBOA", "ABOBA")]
+    words = [CHEN.word(text).word for text in ("BOAOB", "AOBOA", "ABOBA")]
     assert classes_of(words, "additive") == [["BOAOB", "AOBOA"], ["ABOBA"]]
-    one, other = (chen.ALPHABET.word(text).word for text in ("ABOBA", "BOBA"))
+    one, other = (CHEN.word(text).word for text in ("ABOBA", "BOBA"))
     assert conjugate(one, other, "reshuffle") is not None
 
 

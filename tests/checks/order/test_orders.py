@@ -7,7 +7,7 @@ import pytest
 from sgverify.checks import rate, verify
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import Alphabet, dot, find_scheme, kinetic, langevin, scheme, sqrt
-from sgverify.schemes.catalogue import chen
+from sgverify.schemes.catalogue import kinetic as of_two
 from tests.zoo.schemes import WEAK, forgot, multiplicative, nose, unreadable
 
 
@@ -160,7 +160,7 @@ def test_a_letter_without_a_series_proves_nothing_and_breaks_nothing() -> None:
     def quotient(theta, p, *, t, grad, noise, D, T):
         return theta, p - t * grad(theta) + 2 * D * T * t / sqrt(1 + dot(p, p)) * noise()
 
-    letters = {"A": chen.drift, "B": chen.friction, "O": quotient}
+    letters = {"A": of_two.drift, "B": of_two.friction, "O": quotient}
     evidence = local(Alphabet("odd", kinetic, **letters).word("ABOBA"))
     assert (evidence.verdict, evidence.method) == ("violates", "quadrature")
     assert "no power series" in evidence.certificate["no_proof"]

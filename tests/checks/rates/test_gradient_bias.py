@@ -16,7 +16,7 @@ from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
 from sgverify.report.wording import found_text, predicted_text
 from sgverify.schemes import find_scheme
-from sgverify.schemes.catalogue.chen import ALPHABET
+from sgverify.schemes.catalogue.kinetic import CHEN as ALPHABET
 from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import WEAK, frictionless, nose, uphill
 

@@ -17,8 +17,8 @@ from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.exact.transfer.result import GridBias
 from sgverify.schemes import Alphabet, Scheme, find_scheme, kinetic, langevin, sqrt
-from sgverify.schemes.catalogue.chen import drift
-from sgverify.schemes.catalogue.chen import friction as damped
+from sgverify.schemes.catalogue.kinetic import drift
+from sgverify.schemes.catalogue.kinetic import friction as damped
 from sgverify.schemes.scheme import make_scheme
 from sgverify.subject.subject import Subject
 from tests.zoo.schemes import RUBBED, bounded_heun, coins, half_kicks, heun, planted_drift, weak_noise

@@ -21,8 +21,7 @@ from sgverify.exact.affine.stability import (
     stability_of,
 )
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin
-from sgverify.schemes.catalogue.chen import drift
-from sgverify.schemes.catalogue.molecular import kick
+from sgverify.schemes.catalogue.kinetic import drift, kick
 from tests.zoo.affine_models import floats, gaussian, model_of
 from tests.zoo.schemes import frictionless, uphill
 

@@ -11,7 +11,7 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.series.local_order import local_order
 from sgverify.exact.splittings.bch import LeadingTerm, bch
 from sgverify.schemes import Alphabet, Scheme, find_scheme, kinetic, sqrt
-from sgverify.schemes.catalogue.chen import ALPHABET as CHEN
+from sgverify.schemes.catalogue.kinetic import CHEN
 from tests.zoo.commutators import compare_with_commutators
 
 WORDS = {

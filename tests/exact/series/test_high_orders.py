@@ -14,8 +14,7 @@ from sgverify.configuration import Configuration
 from sgverify.exact.series.local_order import HIGHEST_CLAIM, HIGHEST_ORDER, local_order
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import NAMED
-from sgverify.schemes.catalogue.chen import drift
-from sgverify.schemes.catalogue.molecular import kick
+from sgverify.schemes.catalogue.kinetic import drift, kick
 from sgverify.subject.subject import Subject
 
 

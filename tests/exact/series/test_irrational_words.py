@@ -15,9 +15,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.local_order import local_order
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import Alphabet, Scheme, dynamics
-from sgverify.schemes.catalogue.chen import drift
-from sgverify.schemes.catalogue.molecular import ALPHABET as MOLECULAR
-from sgverify.schemes.catalogue.molecular import kick
+from sgverify.schemes.catalogue.kinetic import MOLECULAR, drift, kick
 from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.scheme import make_scheme
 from sgverify.testing.conformance.reference import as_ball

@@ -9,8 +9,7 @@ from sgverify.exact.series.letters import prove_alphabet
 from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin, thermostat
-from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick
-from sgverify.schemes.catalogue.molecular import kick, ornstein_uhlenbeck
+from sgverify.schemes.catalogue.kinetic import drift, friction, kick, noisy_kick, ornstein_uhlenbeck
 from tests.zoo.schemes import (
     THERMOSTAT,
     WITHOUT_DIM,

@@ -13,7 +13,7 @@ from sgverify.exact.series.letters import prove_alphabet
 from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import transition_of
 from sgverify.schemes import LAWS, Alphabet, NoiseLaw, Scheme, kinetic, langevin, scheme, sqrt
-from sgverify.schemes.catalogue.chen import drift, friction
+from sgverify.schemes.catalogue.kinetic import drift, friction
 from tests.zoo.carriers import InS
 from tests.zoo.schemes import bounded_heun
 

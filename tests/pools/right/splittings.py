@@ -4,26 +4,26 @@ Molecular: A drifts, B kicks, O is the exact Ornstein-Uhlenbeck flow. Stochastic
 kick with its noise. U is the exact flow of all but the kick.
 """
 
-from sgverify.schemes.catalogue import chen, molecular, ubu
+from sgverify.schemes.catalogue.kinetic import CHEN, MOLECULAR, UBU
 from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
 from sgverify.schemes.splittings import Alphabet
 
 
 def _molecular(text, order, reference, **given):
-    return molecular.ALPHABET.word(text, order=order, **given).named(
+    return MOLECULAR.word(text, order=order, **given).named(
         f"molecular_{text.lower()}", summary=f"{text} with exact friction and noise; {reference}."
     )
 
 
 def _noisy_kicks(text, order, reference):
-    return chen.ALPHABET.word(text, order=order).named(
+    return CHEN.word(text, order=order).named(
         f"noisy_kicks_{text.lower()}", summary=f"{text}, whose O is a kick with its noise; {reference}."
     )
 
 
 def _free(text, order, reference):
-    return ubu.ALPHABET.word(text, order=order).named(
+    return UBU.word(text, order=order).named(
         f"free_{text.lower()}", summary=f"{text}, all but the kick solved exactly; {reference}."
     )
 

@@ -17,8 +17,8 @@ from sgverify.exact.series.letters import prove_alphabet
 from sgverify.exact.series.local_order import local_order
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.schemes import Alphabet, expm1, find_scheme, kinetic, sqrt
-from sgverify.schemes.catalogue.molecular import kick
-from sgverify.schemes.catalogue.ubu import ALPHABET, free_flow
+from sgverify.schemes.catalogue.kinetic import UBU as ALPHABET
+from sgverify.schemes.catalogue.kinetic import free_flow, kick
 from tests.self_checks.registry import self_check
 from tests.zoo.affine_models import gaussian, model_of
 

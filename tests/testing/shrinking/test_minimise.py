@@ -18,7 +18,7 @@ from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Found, Predicted
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import Scheme, find_scheme, langevin, torch_step
-from sgverify.schemes.catalogue import chen
+from sgverify.schemes.catalogue.kinetic import CHEN
 from sgverify.strategies import configurations
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
@@ -163,7 +163,7 @@ BUGS: list[tuple[str, Scheme, str, str, list[str]]] = [
     ("T outside the root", plant(ABOBA, NOISE, "T*sqrt(2*D*h)*z1"), "chen2015/theorem-4", "stationary-bias", ["temperature"]),
     ("T missing", plant(ABOBA, NOISE, "sqrt(2*D*h)*z1"), "chen2015/theorem-3", "mse", ["temperature"]),
     ("a missing A half", plant(ABOBA, "theta1 + h/2*p3", "theta1"), "chen2015/theorem-4", "stationary-bias", []),
-    ("not palindromic", chen.ALPHABET.word("ABOA", order=2), "sgverify/stated-order", "local-order", []),
+    ("not palindromic", CHEN.word("ABOA", order=2), "sgverify/stated-order", "local-order", []),
 ]  # fmt: skip
 
 

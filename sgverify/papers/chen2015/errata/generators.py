@@ -42,7 +42,7 @@ from sgverify.papers.chen2015.errata.definitions import (
 )
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes import Dynamics, kinetic, langevin
-from sgverify.schemes.catalogue import chen
+from sgverify.schemes.catalogue.kinetic import CHEN
 from sgverify.schemes.dynamics import thermostat
 
 DIMENSIONS = (1, 2)
@@ -150,7 +150,7 @@ def compare(printed: Dynamics, equation: Dynamics, mended: Dynamics, **certifica
 
 def kicks() -> Examination:
     """The generator of the letter O, also as the letter that runs has it."""
-    runs = prove_alphabet(chen.ALPHABET, DIMENSION, degree=2).generators["O"]
+    runs = prove_alphabet(CHEN, DIMENSION, degree=2).generators["O"]
     return compare(
         kick_with_2d, kick_of_equation_9, kick_with_d, **{"generator of the letter O as it runs": runs}
     )

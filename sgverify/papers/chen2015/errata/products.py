@@ -26,7 +26,7 @@ from sgverify.exact.splittings.bch import bch, bch_series
 from sgverify.exact.splittings.lyndon import lyndon_coefficients
 from sgverify.exact.splittings.splitting import product_of_exponentials
 from sgverify.papers.formula import Examination, formula
-from sgverify.schemes.catalogue import chen
+from sgverify.schemes.catalogue.kinetic import CHEN
 
 Logarithm = Mapping[int, Mapping[str, Fraction]]
 
@@ -199,8 +199,8 @@ def powers_of_the_exponential() -> Examination:
 
 def order_of_steps() -> Examination:
     """E f(X_2) where the first step is a letter A and the second a letter O, against both products of their operators."""
-    first, second = (chen.ALPHABET.letters[name].flow for name in "AO")
-    dynamics = chen.ALPHABET.dynamics
+    first, second = (CHEN.letters[name].flow for name in "AO")
+    dynamics = CHEN.dynamics
     ring = ring_of(dynamics, 1, depth=6, draws=1, cap=5)
 
     def both(state, **given):  # type: ignore[no-untyped-def]
