@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.law.chosen_step import chosen_gradient, parameters
+from sgverify.law.chosen_step import ChosenGradient, chosen_gradient, parameters
 from sgverify.samplers.gradients.estimators import Estimator, GradientChoice
-from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.reading.binding import bind_numbers
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.motion import State

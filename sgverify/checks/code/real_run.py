@@ -18,9 +18,8 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import SgverifyError
-from sgverify.law.chosen_step import black_box, parameters, started, states_of
+from sgverify.law.chosen_step import ChosenGradient, black_box, parameters, started, states_of
 from sgverify.samplers.intercepted.black_box import BlackBox
-from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.schemes.dynamics import kinetic, langevin
 from sgverify.schemes.memory import axes_of, shape_at

@@ -3,6 +3,6 @@
 `black_box` binds a step to a gradient and to numbers, `interception` records, replays and hands out draws, and
 says which numbers drive them, `replacing` what each of torch's random operations returns, `log_density` how a density follows
 from gradients.
-`injected_step` has the gradient on chosen minibatches, `equilibrated` a step with memory from where its memory comes to rest.
+`equilibrated` runs a step with memory from where that comes to rest.
 About the code: `repeated_step` (does it give equal bits when its draws come again), `other_sources` (what else it uses), `dtypes`.
 """
