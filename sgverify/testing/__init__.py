@@ -8,8 +8,7 @@ code, as `plant` does in a scheme. `profiles` are hypothesis's, `recording` coll
 """
 
 from sgverify.exact.readings.formula import plant
-from sgverify.testing.conformance.case import Case, cases
-from sgverify.testing.conformance.suite import CarrierConformance
+from sgverify.testing.conformance.suite import CarrierConformance, Case, cases
 from sgverify.testing.parametrize import parametrize_with_checks
 from sgverify.testing.planting import PlantError, edited_source
 from sgverify.testing.profiles import examples, register_profiles

@@ -1,4 +1,4 @@
-"""The conformance suite of readings: inherit it, say how your carrier takes a step, and run it.
+"""The conformance suite of carriers: inherit it, say how your carrier takes a step, and run it.
 
-`suite` compares one step with everything injected (`case`) with the plain reading on balls (`reference`).
+`suite` compares one step, its draws and minibatches prescribed, with the plain reading on balls (`reference`).
 """

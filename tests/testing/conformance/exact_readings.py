@@ -30,7 +30,7 @@ from sgverify.exact.series.operators import Operator
 from sgverify.schemes import exact
 from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.scheme import Scheme, make_scheme
-from sgverify.testing.conformance.case import Case
+from sgverify.testing.conformance.suite import Case
 from tests.testing.conformance.expansion import Expectation, Monomial
 
 

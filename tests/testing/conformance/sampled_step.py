@@ -12,7 +12,7 @@ from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
 from sgverify.samplers.reading.binding import bind_numbers
 from sgverify.samplers.reading.constants import Clock
 from sgverify.schemes.definition.binding import in_order, parameters_of
-from sgverify.testing.conformance.case import Case
+from sgverify.testing.conformance.suite import Case
 
 
 def torch_step(
