@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from sgverify import torch_step
+from sgverify.advice.diagnosis.code_edits import search as code_search
 from sgverify.advice.diagnosis.code_edits.candidates import CodeEdit, CodeEdits
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.advice.diagnosis.measured_terms.black_box import black_box_cause
@@ -170,3 +173,13 @@ def test_the_time_of_a_call_is_what_noise_and_prior_have_in_common() -> None:
     assert time_of_call(3 * terms.drift, 3 * terms.covariance, terms) == 3
     assert time_of_call(less, 3 * terms.covariance, terms) == 3
     assert time_of_call(terms.drift, 3 * terms.covariance, terms) == 1
+
+
+def test_what_passes_is_told_in_the_order_of_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks are asked by the time that each took, which differs from run to run."""
+    search: Any = object.__new__(code_search._CodeSearch)
+    answers = [SimpleNamespace(check=name, claim="claim", seconds=s) for name, s in (("a", 2.0), ("b", 1.0))]
+    search._asked, search._corrected = {item.check: item for item in reversed(answers)}, False
+    by_time = [(("claim", "b"), {"pass"}), (("claim", "a"), {"pass"})]
+    monkeypatch.setattr(code_search, "asked_again", lambda made, asked: by_time)
+    assert search._passed(None) == "pass a, b"

@@ -268,14 +268,19 @@ class _CodeSearch:
 
     def _passed(self, made: TorchSubject) -> str:
         """What the code achieves: the checks that failed and pass now; "" where one does not."""
-        passed = []
+        passed = set()
         asked = {(item.claim, item.check): item.seconds for item in self._asked.values()}
         for (_, check), outcomes in asked_again(made, asked):
             # The order of a preconditioner that depends on theta is measured against no dynamics.
             if "fail" in outcomes or ("pass" not in outcomes and not self._corrected):
                 return ""
-            passed += [check] * ("pass" in outcomes)
-        return f"pass {', '.join(passed)}" if passed else "-"
+            passed |= {check} if "pass" in outcomes else set()
+        # In the order of the answers, whatever time each took.
+        return (
+            f"pass {', '.join(check for check in reversed(self._asked) if check in passed)}"
+            if passed
+            else "-"
+        )
 
     def _shown(self, edit: CodeEdit, achieves: str) -> Edit:
         before = self._text.split("\n")[edit.line - 1]
