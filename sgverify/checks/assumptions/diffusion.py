@@ -14,7 +14,8 @@ from flint import fmpq
 from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import EVERY, Evidence, tried
-from sgverify.exact.generator.generator import (
+from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.stationarity.generator import (
     ORDERS,
     Generator,
     Lyapunov,
@@ -26,7 +27,6 @@ from sgverify.exact.generator.generator import (
     read_generator,
     solve_poisson,
 )
-from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.rates.verdict import Judgement
 from sgverify.subject.subject import Subject
 

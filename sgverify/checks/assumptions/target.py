@@ -16,9 +16,9 @@ from sgverify.checks.question import Question
 from sgverify.checks.readings import predicted_order
 from sgverify.errors import Unreached
 from sgverify.evidence import EVERY, Evidence, Point, Scope
-from sgverify.exact.generator.generator import read_generator
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.stationarity.generator import read_generator
 from sgverify.rates.verdict import Judgement
 from sgverify.schemes import langevin
 

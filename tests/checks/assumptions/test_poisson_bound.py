@@ -16,7 +16,7 @@ from sgverify.claims import claims
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
-from sgverify.exact.generator.generator import (
+from sgverify.exact.stationarity.generator import (
     degree_of,
     derivatives,
     in_state,

@@ -8,7 +8,7 @@ import pytest
 
 from sgverify.checks import verify
 from sgverify.checks.assumptions.diffusion import judge_series
-from sgverify.exact.generator.generator import law_terms
+from sgverify.exact.stationarity.generator import law_terms
 from tests.checks.assumptions.test_poisson_bound import BARE, PLANE, read
 
 

@@ -9,8 +9,8 @@ from flint import fmpq
 
 from sgverify.checks import verify
 from sgverify.checks.assumptions.target import judge_dissipative, judge_lipschitz
-from sgverify.exact.generator.polynomials import form_context
 from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.stationarity.generator import form_context
 from sgverify.rates.verdict import Judgement
 
 

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 
 from sgverify.errors import SgverifyError
 from sgverify.exact.affine.field import Scalar
-from sgverify.exact.generator import polynomials
 from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.numbers.quadrature import EXTENDED
@@ -27,7 +26,7 @@ from sgverify.exact.readings.expression import name as leaf
 from sgverify.exact.readings.expression import number, text
 from sgverify.exact.readings.formula import define
 from sgverify.exact.readings.long_double import LongDouble
-from sgverify.exact.rings.evaluation import Values, root_interval, sign_of, value_at
+from sgverify.exact.rings.evaluation import root_interval, sign_of, value_at
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
@@ -111,20 +110,6 @@ def on_its_branch(
     raise AssertionError("no branch holds the point")
 
 
-def in_polynomials(tree: Tree, point: Point, T: Fraction) -> arb | None:
-    """h stands for T, and x and y are the state."""
-    ring = polynomials.state_ring(dict.fromkeys(STATES, "vector"), 1, 0)
-    values = {k: polynomials.PolynomialValue(ring, ring.coordinate(k, 0)) for k in STATES}
-    values["T"] = polynomials.PolynomialValue.step_size(ring)
-    found = evaluate(tree, values)
-    if not isinstance(found, polynomials.PolynomialValue):
-        return ball_of(found)
-    value: arb = Values(ring, lambda position: ball(point[ring.keys[position][0]]), BALLS, {"h": ball(T)})(
-        found.value
-    )
-    return value
-
-
 def as_text(tree: Tree, point: Point, T: Fraction) -> arb | None:
     values = {k: leaf(k) for k in NAMES}
     found = evaluate(tree, values)
@@ -185,7 +170,6 @@ def floats(point: Point, T: Fraction) -> dict[str, float]:
 
 CARRIERS: dict[Callable[[Tree, Point, Fraction], arb | None], frozenset[str]] = {
     in_series: frozenset(),
-    in_polynomials: frozenset(),
     as_text: frozenset(),
     in_an_affine_reading: frozenset(),
     in_jets: frozenset(),

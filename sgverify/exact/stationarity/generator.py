@@ -13,32 +13,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 
-from flint import arb, fmpq, fmpq_mat
+from flint import arb, fmpq, fmpq_mat, fmpq_mpoly_ctx
 
-from sgverify.errors import NotExpandableError, Unreached
+from sgverify.errors import DefinitionError, NotExpandableError, Unreached
 from sgverify.exact.chain.lyapunov import EXACT_SIZE, ContinuousLyapunov
-from sgverify.exact.generator.polynomials import (
-    Monomial,
-    PolynomialValue,
-    coordinate_names,
-    form_context,
-    monomial_text,
-    polynomial_gradient,
-    polynomials_of,
-    state_ring,
-    symbols_of,
-)
+from sgverify.exact.numbers.entrywise import coordinate_keys
 from sgverify.exact.numbers.matrix_series import unit_matrix
 from sgverify.exact.rings.context import multi_indices
-from sgverify.exact.rings.polynomials import Polynomial, to_fmpq, to_fraction
+from sgverify.exact.rings.polynomials import Polynomial, evaluate, polynomials_in, to_fmpq, to_fraction
 from sgverify.exact.rings.polynomials import partial as partial_derivative
 from sgverify.exact.rings.ring import Ring
+from sgverify.exact.series.operators import coefficients_of, ring_of
 from sgverify.schemes import Dynamics
-from sgverify.schemes.definition.binding import Carrier, bind
+from sgverify.schemes.numbers.algebraic import sqrt_of_rational
 from sgverify.targets import Target
-from sgverify.targets.form import leading_minors
+from sgverify.targets.form import Monomial, leading_minors, read_form
 
 
 @dataclass(frozen=True)
@@ -92,30 +83,107 @@ class Generator:
         return " + ".join(terms) or "0"
 
 
+def coordinate_names(shapes: Mapping[str, str], dim: int) -> list[str]:
+    """theta[0], theta[1], ... in order; the variable's own name in dimension 1, and of a scalar."""
+    return [
+        name if dim == 1 or shapes[name] != "vector" else f"{name}[{i}]"
+        for name, i in coordinate_keys(shapes, dim)
+    ]
+
+
+def monomial_text(monomial: Monomial, names: list[str]) -> str:
+    """'theta**2*p' and the like."""
+    factors = [
+        name if power == 1 else f"{name}**{power}"
+        for name, power in zip(names, monomial, strict=True)
+        if power
+    ]
+    return "*".join(factors) or "1"
+
+
+def form_context(variables: int) -> fmpq_mpoly_ctx:
+    """The polynomials in the coordinates of a state, or of theta."""
+    return polynomials_in([f"x{i}" for i in range(variables)])
+
+
 def degree_of(f: Polynomial) -> int:
     """The total degree; 0 of the zero polynomial."""
     return max(0, int(f.total_degree()))
 
 
 def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, Fraction]) -> Generator:
-    """The generator on this target; raises `Unreached` where drift or diffusion is no polynomial."""
+    """The generator on this target: that for every potential, with the derivatives of this one.
+
+    Raises `Unreached` where drift or diffusion is no polynomial.
+    """
     if dynamics.riemannian:
         raise Unreached("the generator of a dynamics with a metric is not followed")
-    dim = target.dim
-    ring = state_ring(dynamics.shapes, dim, 0)
-    numbers = {name: parameters[name] for name in dynamics.parameters}
-    bound = bind(dynamics, Carrier(number=partial(PolynomialValue.of, ring)), numbers, dim=Fraction(dim))
-    read = bound.coefficients(symbols_of(ring), grad=polynomial_gradient(target))
-    drift, diffusion = (tuple(_of_state(f, ring) for f in polynomials_of(part, ring)) for part in read)
-    return Generator(tuple(coordinate_names(dynamics.shapes, dim)), drift, diffusion)
+    ring = ring_of(dynamics, target.dim, depth=1, cap=1)
+    try:
+        drift, squares = coefficients_of(dynamics, ring)
+    except NotExpandableError as error:
+        raise Unreached(f"its drift or its noise is no polynomial: {error}") from None
+    on_target = _OnTarget(ring, target, parameters)
+    places = range(len(ring.coordinates))
+    return Generator(
+        tuple(coordinate_names(dynamics.shapes, target.dim)),
+        tuple(map(on_target, drift)),
+        tuple(on_target(squares.get((k, k), ring.zero)) for k in places),
+    )
 
 
-def _of_state(value: Polynomial, ring: Ring) -> Polynomial:
-    """A polynomial of the ring in the coordinates alone."""
-    size, terms = len(ring.coordinates), value.to_dict()
-    if any(any(powers[size:]) for powers in terms):
-        raise Unreached("a constant of the dynamics has no fraction")
-    return form_context(size).from_dict({powers[:size]: c for powers, c in terms.items()})
+class _OnTarget:
+    """Elements of a ring as polynomials in the state: derivatives of U are those of a target, parameters are numbers."""
+
+    def __init__(self, ring: Ring, target: Target, parameters: Mapping[str, Fraction]) -> None:
+        self._ring, self._context = ring, form_context(len(ring.coordinates))
+        self._values: dict[int, Polynomial] = dict(enumerate(self._context.gens()))
+        self._parameters = {ring.position("root", name): parameters[name] for name in ring.parameters}
+        self._target = target
+
+    def __call__(self, value: Polynomial) -> Polynomial:
+        """The polynomial; raises `Unreached` where there is none with rational coefficients."""
+        found: Polynomial = evaluate(value.to_dict(), self._power, self._context.constant)
+        return found
+
+    def _power(self, position: int, exponent: int) -> Polynomial:
+        if position in self._parameters:
+            number = sqrt_of_rational(self._parameters[position] ** exponent)
+            if not isinstance(number, Fraction):
+                raise Unreached("a constant of the dynamics has no fraction")
+            return self._context.constant(to_fmpq(number))
+        if position not in self._values:
+            if position not in self._ring.jets:
+                what = self._ring.text(self._ring.generator_at(position))
+                raise Unreached(f"{what} is no polynomial in the state with rational coefficients")
+            _, _, index = self._ring.jets[position]
+            self._values[position] = partial_derivative(self._potential, index)
+        return self._values[position] ** exponent
+
+    @cached_property
+    def _potential(self) -> Polynomial:
+        """U up to a constant."""
+        target, size = self._target, len(self._ring.coordinates)
+        if target.quadratic:
+            slope = target.gradient([Fraction(0)] * target.dim)
+            x = self._context.gens()
+            rows = zip(target.precision, slope, x, strict=False)
+            return sum(
+                (
+                    at
+                    * (to_fmpq(c) + sum((to_fmpq(p / 2) * y for p, y in zip(row, x, strict=False)), fmpq(0)))
+                    for row, c, at in rows
+                ),
+                self._context.constant(0),
+            )
+        try:
+            if target.data is None:
+                return in_state(
+                    {m: to_fraction(c) for m, c in read_form(target.prior, target.dim).items()}, size
+                )
+        except DefinitionError:
+            pass
+        raise Unreached(f"the potential of target.name={target.name!r} is no polynomial")
 
 
 MOST_MONOMIALS = 300
