@@ -17,7 +17,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
+from sgverify.exact.affine.carrier import VALUE, Base, GradientCall, GradientLetters, read_affine
 from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.numbers import ball
@@ -54,7 +54,7 @@ class StepInGradients:
 
 def step_in_gradients(subject: Subject, step: float) -> StepInGradients:
     """Read one step of the subject's scheme at this step size. Raises `Unreached` where it is not affine."""
-    found: list[_Call] = []
+    found: list[GradientCall] = []
     scheme = subject.scheme
     with flint.ctx.workprec(_BITS):
         given = {**subject.model_parameters, "h": exact(step)}
@@ -63,12 +63,12 @@ def step_in_gradients(subject: Subject, step: float) -> StepInGradients:
             scheme,
             {name: Scalar(BALLS, ball.number(value)) for name, value in given.items() if name in wanted},
             each_evaluation=subject.configuration.gradient.estimator.each_evaluation,
-            gradient=lambda each_evaluation: _Letters(each_evaluation, found),
+            gradient=lambda each_evaluation: GradientLetters(each_evaluation, found),
         )
         letters: list[Base] = [
             *(("state", name) for name in scheme.state),
             *(("noise", j) for j in range(read.draws)),
-            *((_VALUE, k) for k in range(len(found))),
+            *((VALUE, k) for k in range(len(found))),
             ("ones", 0),
         ]
         calls = tuple(
@@ -81,37 +81,6 @@ def step_in_gradients(subject: Subject, step: float) -> StepInGradients:
         )
         state = np.array([_row(read.rows[name], letters) for name in scheme.state])
     return StepInGradients(state, calls, read.draws)
-
-
-_VALUE = "value"
-
-
-@dataclass(frozen=True)
-class _Call:
-    place: AffineValue
-    minibatch: int
-    vector: AffineValue | None = None
-
-
-class _Letters(AffineGradient):
-    """The ingredient `grad` whose every value is a letter of its own, ('value', k)."""
-
-    def __init__(self, each_evaluation: bool, found: list[_Call]) -> None:
-        super().__init__(each_evaluation)
-        self.found = found
-
-    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
-        """The letter of this call."""
-        return self._letter(_Call(place, minibatch))
-
-    def hessian(self, place: AffineValue, vector: Any) -> AffineValue:
-        """The letter of the Hessian at the place times the vector."""
-        minibatch = 0 if self.each_evaluation else self.minibatch()
-        return self._letter(_Call(place, minibatch, 0 * place + vector))
-
-    def _letter(self, call: _Call) -> AffineValue:
-        self.found.append(call)
-        return AffineValue({(_VALUE, len(self.found) - 1): (1,)})
 
 
 def _row(blocks: Mapping[Base, Sequence[Any]], letters: Sequence[Base]) -> np.ndarray:

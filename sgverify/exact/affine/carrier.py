@@ -21,7 +21,7 @@ from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import literal
 
 Base = tuple[str, Any]
-"""The base that a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
+"""The base that a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0), ('ones', 0) or ('value', k)."""
 
 Polynomial = tuple[Any, ...]
 """Coefficients (c_0, c_1, ...) of c_0 + c_1 P + c_2 P^2 + ..."""
@@ -190,6 +190,40 @@ class _FullGradient(AffineGradient):
 
     def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
         return (place - AffineValue({("mean", 0): (1,)})).times_precision()
+
+
+VALUE = "value"
+"""The base ('value', k): the value of the k-th gradient, or of the k-th Hessian times a vector."""
+
+
+@dataclass(frozen=True)
+class GradientCall:
+    """One evaluation of the gradient: at which place, on which minibatch; of the Hessian, times which vector."""
+
+    place: AffineValue
+    minibatch: int
+    vector: AffineValue | None = None
+
+
+class GradientLetters(AffineGradient):
+    """The ingredient `grad` whose every value is a base of its own, whatever the potential; the calls are added to `calls`."""
+
+    def __init__(self, each_evaluation: bool, calls: list[GradientCall]) -> None:
+        super().__init__(each_evaluation)
+        self._calls = calls
+
+    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
+        """The letter of this call."""
+        return self._letter(GradientCall(place, minibatch))
+
+    def hessian(self, place: AffineValue, vector: Any) -> AffineValue:
+        """The letter of the Hessian at the place times the vector."""
+        minibatch = 0 if self.each_evaluation else self.minibatch()
+        return self._letter(GradientCall(place, minibatch, 0 * place + vector))
+
+    def _letter(self, call: GradientCall) -> AffineValue:
+        self._calls.append(call)
+        return AffineValue({(VALUE, len(self._calls) - 1): (1,)})
 
 
 def read_affine(

@@ -17,7 +17,7 @@ from fractions import Fraction
 from flint import arb, arb_mat
 
 from sgverify.errors import Unreached
-from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, Polynomial, read_affine
+from sgverify.exact.affine.carrier import VALUE, Base, GradientCall, GradientLetters, Polynomial, read_affine
 from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.numbers.ball import BALLS
@@ -55,14 +55,16 @@ def read_pair(scheme: Scheme, step: Fraction | Rounded, parameters: Mapping[str,
 
     Raises `Unreached` where a gradient enters a coefficient, or the step is otherwise no affine form of its gradients.
     """
-    places: list[AffineValue] = []
+    calls: list[GradientCall] = []
     given = {"h": step, **{name: parameters[name] for name in scheme.parameters}}
     numbers = {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
-    read = read_affine(scheme, numbers, gradient=lambda _: _SymbolicGradient(places))
+    read = read_affine(scheme, numbers, gradient=lambda _: GradientLetters(False, calls))
+    if any(call.vector is not None for call in calls):
+        raise Unreached("a Hessian in the step, of which a class of potentials knows the size alone")
     columns: list[Base] = [("state", name) for name in scheme.state]
-    columns += [("value", i) for i in range(len(places))]
+    columns += [(VALUE, i) for i in range(len(calls))]
     draws: list[Base] = [("noise", k) for k in range(read.draws)]
-    rows, asked = [read.rows[name] for name in scheme.state], [place.blocks for place in places]
+    rows, asked = [read.rows[name] for name in scheme.state], [call.place.blocks for call in calls]
     if any(("ones", 0) in row for row in rows + asked):
         raise Unreached(f"`{scheme.name}` adds a constant, which no potential of a class turns with")
     return PairedStep(
@@ -72,21 +74,6 @@ def read_pair(scheme: Scheme, step: Fraction | Rounded, parameters: Mapping[str,
         place_noise=_table(asked, draws),
         normal=all(not law.atoms and law.edge is None for law in read.laws),
     )
-
-
-class _SymbolicGradient(AffineGradient):
-    """The ingredient `grad`: every evaluation is a symbol ('value', i), whose place is noted."""
-
-    def __init__(self, places: list[AffineValue]) -> None:
-        super().__init__()
-        self._places = places
-
-    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
-        self._places.append(place)
-        return AffineValue({("value", len(self._places) - 1): (1,)})
-
-    def bend(self, vector: AffineValue, minibatch: int) -> AffineValue:
-        raise Unreached("a Hessian in the step, of which a class of potentials knows the size alone")
 
 
 def _table(rows: list[dict[Base, Polynomial]], columns: list[Base]) -> arb_mat:
