@@ -6,6 +6,7 @@ The defect E f(X_1) - E f(X_0), with X_0 from that law, is computed for steps th
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -74,12 +75,13 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
     covariance = rows.setting.correlation
     root = np.linalg.cholesky(covariance)
     count = (MORE_POINTS if fine else POINTS) if rows.together else POINTS_ONE_BY_ONE
-    scrambles = [normal_points(n + m, seed, count) for seed in range(SCRAMBLES)]
-    weights = [np.ones(count)] * SCRAMBLES
+    centres: tuple[float, ...] = ()
     if fine:
         zero = -float(rows.setting.law[0][0] / rows.setting.spreads[0])
         centres = (0.0, zero) if abs(zero) < AWAY[1] else (0.0,)
-        scrambles, weights = zip(*(_graded(points, centres) for points in scrambles), strict=True)
+    scrambles, weights = zip(
+        *(_graded(n + m, seed, count, centres) for seed in range(SCRAMBLES)), strict=True
+    )
     asked = [(points[:, :n] @ root.T, points[:, n:]) for points in scrambles]
     moved = rows.parts(asked, h)
     controls = _controls((linear.still, linear.matrix, linear.noise), asked, moved)
@@ -97,11 +99,15 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
     )
 
 
-def _graded(points: np.ndarray, centres: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The points, some of them log-uniform about the centres in their first coordinate, and the weights that are due to each.
+@lru_cache(maxsize=2 * SCRAMBLES)
+def _graded(dim: int, seed: int, count: int, centres: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Normal points, some of them log-uniform about the centres in their first coordinate, and the weights that are due to each.
 
     A step may have a feature as narrow as a power of h, which points of the law itself do not meet at small h.
     """
+    points = normal_points(dim, seed, count)
+    if not centres:
+        return points, np.ones(count)
     uniform = ndtr(points[:, 0]) / (1 - GRADED)
     share, which = np.modf(2 * len(centres) * np.clip((uniform - 1) * (1 - GRADED) / GRADED, 0.0, 1 - UNIT))
     narrow, wide = AWAY

@@ -218,7 +218,7 @@ def _run(
         : len(step.code.state)
     ]
     with apart():
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         found = step.parts(*state, h=h, **at) if parts else step(*state, h=h, **at)
     return [value.detach() for value in found]
 
@@ -247,7 +247,7 @@ def _feels(step: PlainStep, at: Mapping[str, Any], name: str, values: Iterable[A
     with apart():
         for value in values:
             step.fixed = {**before, name: value}
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             try:
                 moved = step(*(part.clone() for part in _STATE[: len(plain)]), h=H, **at)
             except (Exception, SystemExit):
