@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sgverify
+from sgverify.cli import main
 from sgverify.draws.step_choice import EXTRA, check_installed
 from sgverify.errors import UserError
 
@@ -40,11 +41,17 @@ def test_the_main_job_needs_none_of_them(tmp_path: Path) -> None:
     assert (tmp_path / "rate.svg").exists()
 
 
-def test_sample_says_in_one_line_what_to_install(tmp_path: Path) -> None:
-    done = run("sys.exit(main(['sample', 'sgld-euler', '--out', 'draws.nc']))", tmp_path)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "arviz, h5netcdf, numcodecs, xarray, zarr are not installed" in done.stderr
-    assert done.stderr.rstrip().endswith(MESSAGE)
+def test_sample_says_in_one_line_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in BROUGHT:
+        monkeypatch.setitem(sys.modules, name, None)
+    assert main(["sample", "sgld-euler", "--out", "draws.nc"]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert "arviz, h5netcdf, numcodecs, xarray, zarr are not installed" in told.err
+    assert told.err.rstrip().endswith(MESSAGE)
 
 
 @pytest.mark.parametrize("name", EXTRA)

@@ -88,7 +88,8 @@ def test_the_attributes_say_how_to_draw_them_again(capsys: pytest.CaptureFixture
 def test_energies_are_recorded_by_default_where_they_need_no_pass_over_data(
     target: dict[str, Any], recorded: bool
 ) -> None:
-    draws, asked = draw(target=target), draw(target=target, energy=True)
+    given = {"target": target, "schedule": {"step": 0.01}}
+    draws, asked = draw(**given), draw(**given, energy=True)
     assert ("energy" in draws.sample_stats) == recorded
     assert "energy" in asked.sample_stats
     assert "--energy" not in draws.attrs["command"]
@@ -144,7 +145,7 @@ def test_of_very_many_draws_a_part_is_diagnosed_and_named(monkeypatch: pytest.Mo
 
 
 def test_many_coordinates_are_summarised_on_one_screen() -> None:
-    text = summarise_draws(draw(target={"name": "gaussian", "dim": 50}))
+    text = summarise_draws(draw(target={"name": "gaussian", "dim": 50}, schedule={"step": 0.1}))
     assert len(text.splitlines()) == 23
     assert text.endswith("... and 30 more coordinates")
 

@@ -104,8 +104,6 @@ UCI = f"{len(DOCUMENTS)}\n7\n{2 * len(DOCUMENTS)}\n" + "".join(
 
 LDA_C = "".join(f"2 {d % 3}:2 {d % 7}:1\n" for d in DOCUMENTS)
 
-VOCABULARY = "a\nb\nc\nd\ne\nf\ng\n"
-
 IDX = struct.pack(">BBBB3I", 0, 0, 8, 3, 6, 3, 4) + bytes(k * 7 % 256 for k in range(6 * 3 * 4))
 """Six images of 3 x 4 pixels."""
 

@@ -25,13 +25,6 @@ SAMPLE, SOME, ALL, NUMBERS = 40, 2500, 5000, 300
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="limits are set in forked processes")
 
 
-def _complaints(cases: list[tuple[int, Case]]) -> list[str]:
-    by_number = dict(cases)
-    return [
-        f"{item.number}: {item.wrong}\n{by_number[item.number].shown()}" for item in run(cases) if item.wrong
-    ]
-
-
 def test_a_sample_of_the_inputs() -> None:
     # Of a seed of its own, without what computes: the whole run has hundreds of those.
     chosen = [(number, case) for number, case in cases_of(20, 2 * SAMPLE) if not case.computes][:SAMPLE]

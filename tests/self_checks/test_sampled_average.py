@@ -31,6 +31,10 @@ def evidence_of(scheme, **settings):
     return found
 
 
+@pytest.mark.by_default(
+    *("sgld-euler-full", "sgld-euler-iid", "sgld-euler-reshuffle"),
+    *("sghmc-aboba-without-replacement", "sghmc-aboba-additive", "sghmc-aboba-symmetric"),
+)
 @pytest.mark.parametrize("kind", ["full", "iid", "without-replacement", "additive", "reshuffle", "symmetric"])
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba"])
 def test_the_running_code_agrees(name: str, kind: str) -> None:

@@ -83,18 +83,6 @@ class OneForColumns(Langevin):
         return torch.randn(p.shape[-1:], dtype=p.dtype).expand(p.shape)
 
 
-class OneForLengths(Langevin):
-    """Wrong: parameters of one length share their noise, in whatever group."""
-
-    def begin(self) -> None:
-        self.drawn: dict[int, Tensor] = {}
-
-    def noise(self, p: Tensor, place: int) -> Tensor:
-        if p.numel() not in self.drawn:
-            self.drawn[p.numel()] = torch.randn(p.numel(), dtype=p.dtype)
-        return self.drawn[p.numel()].reshape(p.shape)
-
-
 class Pool(Langevin):
     """Wrong: a hundred draws are made once and used again and again."""
 

@@ -141,16 +141,6 @@ class NoiseOfDecay(SGHMC):
         return a * (2 * lr * T) ** 0.5
 
 
-class OneBufferForAll(SGHMC):
-    """The buffer is kept for the optimizer, not for the parameter."""
-
-    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        state = self.__dict__.setdefault("kept", {})
-        if "momentum_buffer" in state and state["momentum_buffer"].shape != p.shape:
-            state["momentum_buffer"] = state["momentum_buffer"].mean() * torch.ones_like(p)
-        super().move(p, state, group)
-
-
 class DriftInTwoParts(Sampler):
     """Kick, half of a drift, friction with noise, half of a drift; the buffer is the momentum p itself."""
 

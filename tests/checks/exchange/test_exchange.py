@@ -19,7 +19,6 @@ from sgverify.testing.planting import edited_source
 IID = {"gradient": {"kind": "iid"}}
 WELL = {"target": {"name": "double-well"}, "exchange": {"ladder": [1.0, 10.0]}}
 SMALL = {"gradient": {"kind": "iid", "batch": 2}}
-CURVED = {"name": "linear-regression", "data": [[1.0, 2.0], [2.0, 1.0], [0.5, 1.0]]}
 MINE = ("energy-variance", "best-coefficient", "swap-rate", "swap-bound", "exchange-rate", "exchange-bound")
 
 

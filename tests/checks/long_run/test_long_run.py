@@ -31,6 +31,7 @@ def slow(*given: Any) -> Any:
     return pytest.param(*given, marks=pytest.mark.power)
 
 
+@SHORTER
 @pytest.mark.by_default("SeedOfStep")
 @pytest.mark.parametrize(
     "name",

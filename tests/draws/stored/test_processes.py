@@ -86,7 +86,7 @@ def test_killed_and_divided_again_and_again(
     in_turn: type[HereInTurn], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, place = sgverify.sample("sghmc-aboba", **SIX), tmp_path / "draws.zarr"
-    for workers, writes in ((2, 180), (3, 50), (1, 40)):
+    for workers, writes in ((2, 180), (3, 50)):
         with killed_after(monkeypatch, writes):
             sgverify.sample("sghmc-aboba", **SIX, out=place, workers=workers, resume=place.exists())
         assert assert_first_draws(read(place), whole) < 16

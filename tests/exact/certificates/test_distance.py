@@ -62,6 +62,7 @@ def largest_exact(
     return found
 
 
+@pytest.mark.by_default("sgld-euler", "sghmc-euler", "sghmc-ubu")
 @pytest.mark.parametrize(
     "name", ["sgld-euler", "sghmc-euler", "sghmc-aboba", "sghmc-baoab", "sghmc-obabo", "sghmc-ubu"]
 )

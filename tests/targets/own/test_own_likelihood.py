@@ -175,9 +175,8 @@ def test_data_come_from_the_configuration(file: Path) -> None:
 def test_it_is_sampled_from_python(file: Path) -> None:
     density = load_own(f"{file}:alone")
     assert isinstance(density, LogDensity)
-    ready = Sampling.of(
-        "sgld-euler", load_configuration(gradient={"kind": "iid", "batch": 2}), target=density
-    )
+    given = load_configuration(gradient={"kind": "iid", "batch": 2}, schedule={"step": 0.01})
+    ready = Sampling.of("sgld-euler", given, target=density)
     assert ready.subject.target.size == 6
 
 
