@@ -13,6 +13,7 @@ import pytest
 from docs.making import blocks
 from sgverify.claims import claims
 from tests.mutants.registry import find_mutant
+from tests.tables import each_row
 from tests.test_floors import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,13 +55,13 @@ def missing_names(text: str) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@each_row("document", DOCUMENTS)
 def test_every_place_that_is_named_exists(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     assert [*missing_paths(text), *missing_names(text)] == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "see `sgverify/checks/isolation.py`.",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 PACKAGE = Path(__file__).resolve().parents[1] / "sgverify"
 
@@ -161,7 +161,7 @@ def test_no_circle_among_the_parts() -> None:
     assert cycles(edges) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("module", "line"),
     [
         ("sgverify.schemes.splittings", "import torch"),
@@ -189,7 +189,7 @@ def test_a_planted_bad_import_is_found(module: str, line: str) -> None:
     assert len(faults(line, module)) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("module", "line"),
     [
         ("sgverify.schemes.splittings", "from sgverify.errors import UserError"),

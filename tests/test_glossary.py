@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_every_term_has_one_entry_and_a_place_in_the_code() -> None:
     assert [term for term, text in entries if "`sgverify" not in text and not PLACE.search(text)] == []
 
 
-@pytest.mark.parametrize(("module", "name"), sorted(set(PLACES)))
+@each_row(("module", "name"), sorted(set(PLACES)))
 def test_the_place_of_a_term_exists(module: str, name: str) -> None:
     assert hasattr(import_module(module), name)
 

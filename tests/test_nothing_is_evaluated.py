@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import each_row
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sgverify"
 
@@ -131,7 +133,7 @@ def test_no_module_loads_a_pickle_or_evaluates_text() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "import pickle",

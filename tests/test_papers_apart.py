@@ -12,6 +12,7 @@ import pytest
 from sgverify.claims import claims
 from sgverify.schemes.composites.adaptation import presets
 from sgverify.targets.registry import TARGETS
+from tests.tables import each_row
 from tests.test_floors import FLOORS, PACKAGE, imports
 
 OWN = "sgverify/"
@@ -104,7 +105,7 @@ def test_a_planted_name_is_found(line: str) -> None:
     assert len(named(line, names_of_papers())) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         '"""As chen2015/theorem-4 has it."""',
@@ -118,7 +119,7 @@ def test_sources_docstrings_and_names_of_our_own_are_free(line: str) -> None:
     assert named(line, names_of_papers()) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("module", "line"),
     [
         ("sgverify.checks.order.splittings", "from sgverify.papers.chen2015.errata import flows"),

@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from reports.making import distributions, versions
 from sgverify.draws.step_choice import EXTRA
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -31,7 +32,7 @@ def asked_for() -> list[Requirement]:
     return [Requirement(text) for text in texts if not text.startswith("sgverify")]
 
 
-@pytest.mark.parametrize("requirement", asked_for(), ids=str)
+@each_row("requirement", asked_for())
 def test_everything_asked_for_is_pinned_within_its_range(requirement: Requirement) -> None:
     assert Version(PINS[canonicalize_name(requirement.name)]) in requirement.specifier
 

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from tests.tables import each_row
 from tests.test_floors import PACKAGE
 
 FOLDERS = sorted(path.parent for path in PACKAGE.rglob("__init__.py"))
@@ -28,7 +27,7 @@ def unnamed(folder: Path) -> list[str]:
     return sorted(part for part in parts(folder) if f"`{part}`" not in said)
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE.parent)))
+@each_row("folder", FOLDERS)
 def test_a_folder_names_its_files_and_has_few(folder: Path) -> None:
     assert unnamed(folder) == []
     assert len([path for path in folder.iterdir() if path.is_file()]) <= MOST_FILES

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("sgverify", "reports", "docs", "benchmarks")
@@ -151,7 +151,7 @@ def test_files_are_written_whole_or_not_at_all() -> None:
     assert sorted(ALLOWED.keys() - found.keys()) == [], "no longer there"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "place.write_text('x')",
@@ -169,8 +169,6 @@ def test_a_write_is_found(text: str) -> None:
     assert [function for function, _, _ in writes(f"def f():\n    {text}")] == ["f"]
 
 
-@pytest.mark.parametrize(
-    "text", ["open(place)", "place.open('rb')", "ast.dump(tree)", "values.copy()", "chain.save(x)"]
-)
+@each_row("text", ["open(place)", "place.open('rb')", "ast.dump(tree)", "values.copy()", "chain.save(x)"])
 def test_a_reader_is_none(text: str) -> None:
     assert list(writes(text)) == []

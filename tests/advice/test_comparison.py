@@ -17,6 +17,7 @@ from sgverify.advice.comparison.writing import write
 from sgverify.errors import UserError
 from sgverify.evidence import Provenance
 from sgverify.schemes import kinetic, langevin
+from tests.tables import each_row
 
 STANDARD: dict[str, Any] = {"target": {"name": "gaussian"}}
 
@@ -168,7 +169,7 @@ def _plain(comparison: SchemeComparison) -> Any:
     return json.loads(json.dumps(comparison.document()))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schemes", "given", "message"),
     [
         ((), {}, "no scheme to compare"),

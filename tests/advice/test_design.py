@@ -14,6 +14,7 @@ from sgverify.advice.design.searching import candidates, gradients_per_step
 from sgverify.advice.design.target_class import members_of
 from sgverify.exact.series.letters import prove_alphabet
 from sgverify.schemes.catalogue import ALPHABETS
+from tests.tables import each_row
 
 MOLECULAR = ALPHABETS["sghmc-md"]
 
@@ -62,7 +63,7 @@ def test_a_word_on_which_series_and_chain_differ_is_left_out() -> None:
     assert low == "OABAO: the order of its invariant law is 2"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "expected"),
     [("BAOAB", 1), ("OBABO", 1), ("ABOBA", 1), ("BABAOABAB", 3), ("ABAOABA", 2), ("AOBOA", 1)],
 )

@@ -12,6 +12,7 @@ import pytest
 from sgverify.claims import FACTS, claims, find_claim
 from sgverify.claims.loading import _check_links
 from sgverify.errors import DefinitionError
+from tests.tables import each_row
 
 PRINTED = (
     "stationarity", "assumption-1",
@@ -43,45 +44,52 @@ PAPERS = {
 }
 
 
-@pytest.mark.parametrize("claim", PAPERS.values(), ids=PAPERS)
-class TestEachCard:
-    def test_is_complete(self, claim):
-        assert claim.title and len(claim.statement) > 40
-        assert claim.source.paper.startswith("Chen, Ding, Carin 2015") and claim.source.section
-        assert re.search(r"\(\d+\)", claim.source.equation) or "Theorem" in claim.source.equation
-        assert claim.predictions
+@each_row("claim", PAPERS.values())
+def test_each_card_is_complete(claim):
+    assert claim.title and len(claim.statement) > 40
+    assert claim.source.paper.startswith("Chen, Ding, Carin 2015") and claim.source.section
+    assert re.search(r"\(\d+\)", claim.source.equation) or "Theorem" in claim.source.equation
+    assert claim.predictions
 
-    def test_states_no_outcome(self, claim):
-        told = f"{claim.title} {claim.statement} {' '.join(claim.assumes)}".lower()
-        assert not re.search(r"refut|violat|conform|verdict|fails|wrong|incorrect", told)
 
-    def test_asks_for_known_facts(self, claim):
-        assert claim.needs <= set(FACTS)
+@each_row("claim", PAPERS.values())
+def test_each_card_states_no_outcome(claim):
+    told = f"{claim.title} {claim.statement} {' '.join(claim.assumes)}".lower()
+    assert not re.search(r"refut|violat|conform|verdict|fails|wrong|incorrect", told)
 
-    def test_is_linked_both_ways(self, claim):
-        if claim.id.startswith("corrected/"):
-            assert claim.corrects is not None and find_claim(claim.corrects).corrected == claim.id
-            assert set(claim.quantities) <= set(find_claim(claim.corrects).quantities)
-            assert claim.needs == find_claim(claim.corrects).needs
-        else:
-            assert claim.corrects is None
 
-    @pytest.mark.parametrize("order", [1, 2, 3, 4])
-    def test_predicts_wherever_it_applies(self, claim, order):
-        for gradient in ({}, IID, RESHUFFLE):
-            facts = {**ABOBA, **gradient, "K": order, "scheme.order": order}
-            if not claim.applies(facts)[0]:
+@each_row("claim", PAPERS.values())
+def test_each_card_asks_for_known_facts(claim):
+    assert claim.needs <= set(FACTS)
+
+
+@each_row("claim", PAPERS.values())
+def test_each_card_is_linked_both_ways(claim):
+    if claim.id.startswith("corrected/"):
+        assert claim.corrects is not None and find_claim(claim.corrects).corrected == claim.id
+        assert set(claim.quantities) <= set(find_claim(claim.corrects).quantities)
+        assert claim.needs == find_claim(claim.corrects).needs
+    else:
+        assert claim.corrects is None
+
+
+@each_row("order", [1, 2, 3, 4])
+@each_row("claim", PAPERS.values())
+def test_each_card_predicts_wherever_it_applies(claim, order):
+    for gradient in ({}, IID, RESHUFFLE):
+        facts = {**ABOBA, **gradient, "K": order, "scheme.order": order}
+        if not claim.applies(facts)[0]:
+            continue
+        for quantity in claim.quantities:
+            prediction = claim.predict(quantity, facts)
+            in_steps = claim.schedule in (None, "fixed")
+            if quantity == "stationarity" or claim.on_request:
+                # A residual is zero or not, an assumption holds or not: no rate.
+                assert prediction.exponent == 0
+                assert (prediction.alpha is None) is (quantity != "step-conditions")
                 continue
-            for quantity in claim.quantities:
-                prediction = claim.predict(quantity, facts)
-                in_steps = claim.schedule in (None, "fixed")
-                if quantity == "stationarity" or claim.on_request:
-                    # A residual is zero or not, an assumption holds or not: no rate.
-                    assert prediction.exponent == 0
-                    assert (prediction.alpha is None) is (quantity != "step-conditions")
-                    continue
-                assert prediction.exponent > 0 if in_steps else prediction.exponent <= 0
-                assert (prediction.alpha is None) == in_steps
+            assert prediction.exponent > 0 if in_steps else prediction.exponent <= 0
+            assert (prediction.alpha is None) == in_steps
 
 
 def rates(id, facts, **more):
@@ -91,8 +99,8 @@ def rates(id, facts, **more):
     return {quantity: claim.predict(quantity, given).exponent for quantity in claim.quantities}
 
 
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
-@pytest.mark.parametrize(
+@each_row("order", [1, 2, 3, 4])
+@each_row(
     "id, quantity, rate, alpha",
     [
         ("theorem-2", "bias", "-K/(K+1)", "1/(K+1)"),

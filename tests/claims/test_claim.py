@@ -6,6 +6,7 @@ import pytest
 
 from sgverify.claims import read_card
 from sgverify.errors import DefinitionError
+from tests.tables import each_row
 
 CARD = """
 title = "A title"
@@ -78,7 +79,7 @@ def test_a_claim_without_a_rule_that_fits_does_not_apply():
     assert not applies and "gradient.noisy is true" in reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     "was, now, says",
     [
         ("title =", "titel =", "did you mean 'title'"),

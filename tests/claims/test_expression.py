@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sgverify.claims import ExponentExpression
 from sgverify.errors import DefinitionError
+from tests.tables import each_row
 
 ratios = st.fractions(-5, 5, max_denominator=20)
 
@@ -31,7 +32,7 @@ def test_only_the_names_that_are_used_are_needed():
         ExponentExpression("K*alpha").value({"K": Fraction(1)})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -4,13 +4,14 @@ import pytest
 
 from sgverify.claims import FACTS, Predicate
 from sgverify.errors import DefinitionError
+from tests.tables import each_row
 
 
 def read(**table):
     return Predicate.from_table(table, "card x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "tests, holding, failing",
     [
         ({"equals": True}, [True], [False, None]),
@@ -38,7 +39,7 @@ def test_it_says_what_it_wants():
     assert str(read(fact="gradient.unbiased", equals=True)) == "gradient.unbiased is true"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "table, says",
     [
         ({"fact": "scheme.ordre", "at_least": 1}, "did you mean 'scheme.order'"),

@@ -11,6 +11,7 @@ from sgverify.cli.listing import find_schema
 from sgverify.configuration import load_configuration
 from sgverify.targets import build_target
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 
 def test_the_command_of_the_advice_runs_and_knows_the_target(call: Call) -> None:
@@ -71,7 +72,7 @@ def test_what_was_tried_stands_beside_the_advised_step(call: Call) -> None:
     assert min(tried["gradients"] for tried in plan["tried"]) == plan["gradients"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "says"),
     [
         (("gausian",), "did you mean 'gaussian'"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 HEAD = """\
 import math
@@ -43,7 +44,7 @@ def step(body: str, signature: str = "theta, *, h, grad, noise, T", dynamics: st
     return f"{HEAD}\n@scheme({dynamics})\ndef s({signature}):\n{lines}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "says"),
     [
         (("verify", "shgmc-aboba"), ("unknown scheme 'shgmc-aboba'", "did you mean 'sghmc-aboba'?")),
@@ -88,8 +89,8 @@ def test_names(call: Call, words: tuple[str, ...], says: tuple[str, ...]) -> Non
     refused(call, *words, says=says)
 
 
-@pytest.mark.parametrize("key", ["schedule.step", "schedule.scale", "friction", "temperature"])
-@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "-inf", "true", "fast", "[1]"])
+@each_row("key", ["schedule.step", "schedule.scale", "friction", "temperature"])
+@each_row("value", ["0", "-1", "nan", "inf", "-inf", "true", "fast", "[1]"])
 def test_numbers_that_must_be_positive(call: Call, key: str, value: str) -> None:
     message = refused(
         call, "verify", "sghmc-aboba", "--set", f"{key}={value}", says=(f"{key}=", "expected", "mend")
@@ -97,7 +98,7 @@ def test_numbers_that_must_be_positive(call: Call, key: str, value: str) -> None
     assert value.strip("[]").lower() in message.lower()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "says"),
     [
         (("target.name=gaussian", "target.precision=-1"), ("target.precision=-1", "positive")),
@@ -197,7 +198,7 @@ def test_a_scheme_that_no_step_makes_stable(call: Call, tmp_path: Path) -> None:
     refused(call, "verify", "grow.py:s", says=("'grow.py:s'", "no step size is stable", "signs"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "says"),
     [
         ("", ("test_function=''", "empty")),

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 
 def test_the_example_of_the_contract(call: Call) -> None:
@@ -49,14 +50,14 @@ def test_degree_limits_the_search(call: Call) -> None:
     assert call("bch", "ABA", "--degree", "3", "--json", "-").document["leading"] != []
 
 
-@pytest.mark.parametrize("word", ["", "aba", "A1B", "A B", "A-B"])
+@each_row("word", ["", "aba", "A1B", "A B", "A-B"])
 def test_a_malformed_word(call: Call, word: str) -> None:
     answer = call("bch", word, "--json", "-")
     assert (answer.code, answer.out) == (2, "")
     assert f"word={word!r}" in answer.err and "ABA" in answer.err
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("coefficients", "says"),
     [
         ("1/2,1", "3"),
@@ -165,7 +166,7 @@ def test_time_symmetry_is_said(call: Call) -> None:
     assert call("bch", "AB", "--json", "-").document["first_even_degree"] == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "says"),
     [
         (["--coefficients", "~0.5,1,~0.5", "--modified"], "printed decimals have no exact generator"),

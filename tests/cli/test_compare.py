@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 
 def test_files_and_figure_are_written_and_exit_codes_say_whether_every_scheme_has_a_curve(
@@ -23,7 +22,7 @@ def test_files_and_figure_are_written_and_exit_codes_say_whether_every_scheme_ha
     assert document["schema"] == "sgverify/comparison/1" and len(document["schemes"]) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("sghmc-baoab", "--plot", "a.gif"), "expected a file that ends in"),

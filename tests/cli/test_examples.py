@@ -11,6 +11,7 @@ import pytest
 
 from sgverify.cli.main import cli
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 FEW = ("steps=300", "chains=64", "sweep.lengths=[100,1000]")
 """Runs that are long enough for an exit code of 0 of what is right."""
@@ -62,7 +63,7 @@ def runs() -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("name", cli.commands)
+@each_row("name", cli.commands)
 def test_every_command_has_two_to_four_examples_with_comments(name: str) -> None:
     found = examples(name)
     assert 2 <= len(found) <= 4
@@ -71,7 +72,7 @@ def test_every_command_has_two_to_four_examples_with_comments(name: str) -> None
     assert any(line.split()[1] == name for _, line in found)
 
 
-@pytest.mark.parametrize("name", cli.commands)
+@each_row("name", cli.commands)
 def test_no_example_is_broken_in_a_narrow_terminal(name: str, call: Call) -> None:
     shown = call(name, "--help").out.splitlines()
     start = shown.index("  Examples:")

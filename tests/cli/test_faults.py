@@ -9,6 +9,7 @@ import pytest
 
 from sgverify.errors import LONGEST, LONGEST_WORD, UserError, shortened, shown
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 LONG = "x" * 20_000
 DEEP = 100_000
@@ -50,7 +51,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize(("setting", "says"), SIZES, ids=[setting[:40] for setting, _ in SIZES])
+@each_row(("setting", "says"), SIZES)
 def test_numbers_that_float64_cannot_follow(call: Call, setting: str, says: str) -> None:
     refused(call, "verify", "sghmc-aboba", "--set", setting, says=says)
 
@@ -68,7 +69,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "says"), NAMES, ids=[name[:20] for name, _ in NAMES])
+@each_row(("name", "says"), NAMES)
 def test_names_of_schemes(call: Call, name: str, says: str) -> None:
     refused(call, "rate", name, "--quantity", "local-order", says=says)
 

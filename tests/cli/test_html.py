@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 CHECKS = ("--checks", "local-order,stationary-bias")
 VOID = {"meta", "br", "link", "img", "input", "hr", "col", "wbr"}
@@ -144,7 +145,7 @@ def test_an_exception_inside_a_check_is_shown_as_what_it_is(
     assert "the check ended with an exception" in words and words.count("nobody foresaw this") >= 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("option", "path"),
     [
         ("--html", "a.txt"),

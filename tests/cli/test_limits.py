@@ -15,6 +15,7 @@ from sgverify.checks import progress
 from sgverify.cli.shared import bars, output
 from sgverify.keeping.stopping import late
 from tests.cli.conftest import Answer
+from tests.tables import each_row
 
 Call = Callable[..., Answer]
 
@@ -53,7 +54,7 @@ def test_what_is_answered_in_time_is_kept_and_the_rest_is_named(
     assert reasons["mse"] == "not answered within 2.5 s (--within)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "verify",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Call
+from tests.tables import each_row
 
 FEW = ("--set", "chains=2", "--set", "steps=20")
 OWN = """
@@ -24,7 +25,7 @@ swapped = ReplicaExchange("swapped", step)
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         (("verify", "sgld-euler", "--set", "exchange.every=5"), "has no replicas; expected a composite"),

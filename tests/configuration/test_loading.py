@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("setting", "key", "value"),
     [
         ("temperature=2", "temperature", 2.0),
@@ -97,7 +98,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, name: str, content: bytes | None,
         load_configuration(tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("setting", "message"),
     [
         ("temprature=1", "unknown configuration key 'temprature'; did you mean 'temperature'"),
@@ -114,7 +115,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(setting: str, message: str) 
         load_configuration(settings=[setting])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("setting", "message"),
     [
         *(

@@ -17,6 +17,7 @@ from sgverify.configuration.overrides import Overrides, SamplingOverrides
 from sgverify.gradients import ESTIMATORS
 from sgverify.targets.registry import constant_types
 from sgverify.values import _whole
+from tests.tables import each_row
 
 HINTS = get_type_hints(Overrides)
 
@@ -77,7 +78,7 @@ FREE = {"target__data", "gradient__kind", "partition__preset"}
 """Arrays are data too; kinds of gradients and presets are names of a catalogue."""
 
 
-@pytest.mark.parametrize("name", sorted(set(HINTS) - FREE))
+@each_row("name", sorted(set(HINTS) - FREE))
 def test_the_types_are_those_of_the_keys(name: str) -> None:
     assert plain(HINTS[name]) == plain(keyword_fields()[name])
 

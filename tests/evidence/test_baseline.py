@@ -16,6 +16,7 @@ from sgverify.evidence import Evidence, Found, exit_code
 from sgverify.evidence.answers import changed
 from sgverify.evidence.numbers import slower
 from sgverify.evidence.recorded import BASELINE, BaselineFile, write_baseline
+from tests.tables import each_row
 
 FILE = "known.json"
 
@@ -150,7 +151,7 @@ def test_a_known_violation_that_became_worse_is_named(failing: Evidence) -> None
     assert BaselineFile.read(FILE).compared([worse]).worse == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("predicted", "now", "then", "expected"),
     [
         (2, Found(1, 1, 1), Found(1, 1, 1), False),

@@ -11,6 +11,7 @@ import pytest
 
 from sgverify.evidence.crash import Crash, out_of_memory
 from sgverify.schemes import find_scheme
+from tests.tables import each_row
 
 
 def crash(error: BaseException) -> Crash:
@@ -74,7 +75,7 @@ def test_words_of_an_exception() -> None:
     assert len(crash(ValueError("x" * 10_000)).exception) < 400
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "starved"),
     [
         (MemoryError(), True),

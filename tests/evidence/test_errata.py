@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from sgverify.errors import UserError
 from sgverify.evidence import ERRATA, Erratum, Provenance, decode_errata, encode_errata, write_errata
 from sgverify.evidence.erratum import RefutingFamily, asymptotic, powers
+from tests.tables import each_row
 
 WRONG = Erratum(
     id="chen2015/equation-8",
@@ -71,7 +72,7 @@ def test_another_document_is_refused_by_name(document: dict[str, str], message: 
         decode_errata(document)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"holds": ""}, "say what holds instead"),
@@ -104,7 +105,7 @@ def test_the_schema_refuses_a_failure_without_its_weight() -> None:
 FAMILY = {"along": "m -> infinity", "hypotheses": "p_i = o(P_i)", "gaps": (0.1, 0.01, 0.001), "printed": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         # The counterexamples that were published once: one partition, and partitions that do not meet the hypothesis.
@@ -132,8 +133,8 @@ def test_a_family_along_which_the_hypotheses_come_to_hold_refutes() -> None:
         powers("h", 2, 2, "a model")
 
 
-@pytest.mark.parametrize("where", ["printed", "read_as"])
-@pytest.mark.parametrize(
+@each_row("where", ["printed", "read_as"])
+@each_row(
     "statement",
     [
         "theta = (1 + o(1)) P",

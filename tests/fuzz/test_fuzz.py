@@ -19,6 +19,7 @@ from tests.fuzz.judging import wrong_with
 from tests.fuzz.reporting import write
 from tests.fuzz.running import Outcome, run, run_here
 from tests.fuzz.seams import SEAMS, found
+from tests.tables import each_row
 
 SAMPLE, SOME, ALL, NUMBERS = 40, 2500, 5000, 300
 
@@ -74,7 +75,7 @@ def _holds(case: Case, key: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("place", SEAMS)
+@each_row("place", SEAMS)
 def test_what_keeps_an_input_from_computing_is_there(place: str) -> None:
     holder, name = found(place)
     assert callable(getattr(holder, name))
@@ -88,7 +89,7 @@ def test_an_accepted_input_ends_with_its_configuration() -> None:
     assert run_here(wrong).wrong == "friction=4.5 was accepted and the configuration shows 3.5"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "out", "err", "must", "says"),
     [
         (4, "", "Traceback (most recent call last):\n  x\nValueError: no\nsgverify: internal error", "anything", "ValueError"),
@@ -111,7 +112,7 @@ def test_what_is_wrong_is_seen(code: int | None, out: str, err: str, must: Any, 
     assert says in (wrong_with(case, code, {}, out, err) or "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "err"),
     [(0, ""), (1, ""), (3, ""), (130, "interrupted"), (2, "error: one line that tells"), (None, "")],
 )

@@ -16,6 +16,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.registry import mutants
 from tests.mutants.test_planting import assert_leaves_nothing_behind
 from tests.mutants.trials import judged_whole, trial_of
+from tests.tables import each_row
 
 FOLDER = Path(__file__).resolve().parents[2] / "reports" / "power"
 
@@ -85,9 +86,7 @@ def test_every_planted_bug_is_killed_and_the_correct_scheme_passes(mutant: Mutan
     assert trial["method"] == cheapest.method
 
 
-@pytest.mark.parametrize(
-    "mutant", [m for name, m in mutants().items() if name not in repeated()], ids=lambda m: m.name
-)
+@each_row("mutant", [m for name, m in mutants().items() if name not in repeated()])
 def test_what_is_not_killed_again_can_be_planted(mutant: Mutant) -> None:
     assert_leaves_nothing_behind(mutant)
 

@@ -14,6 +14,7 @@ import pytest
 
 from sgverify.papers.formula import Formula, formulas
 from tests.papers.quotations import OMISSION, one_form, pieces
+from tests.tables import each_row
 
 FOLDER = "SGVERIFY_PAPERS"
 WEB = (
@@ -110,7 +111,7 @@ def test_every_row_quotes_something() -> None:
         assert OMISSION not in formula.row.read_as
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quotation", "stands"),
     [
         ("L_{O_l} = -∇_θ U~(θ) · ∇_p + 2D I_n : ∇_p^T", True),
@@ -125,7 +126,7 @@ def test_typesetting_is_made_equal_and_nothing_else(quotation: str, stands: bool
     assert all(piece in one_form(WEB) for piece in pieces(quotation)) is stands
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         (r"\frac{h^{2}}{2L}", "{h^2}/{2L}"),
@@ -141,7 +142,7 @@ def test_a_formula_and_its_symbols_have_one_form(one: str, other: str) -> None:
     assert one_form(one) == one_form(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [("ϖ_θ", "π_θ"), ("h/2", "h^2"), ("U~", "U"), ("L-1", "L+1"), ("a < b", "a ≤ b"), ("θ*", "θ_⋆")],
 )

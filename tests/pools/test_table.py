@@ -9,6 +9,7 @@ import pytest
 from tests.pools.entries import entries
 from tests.pools.running import Judged
 from tests.pools.table import faults, page, read, share, write
+from tests.tables import each_row
 
 
 def rows(pool: str, *exits: int) -> list[Judged]:
@@ -23,7 +24,7 @@ def test_shares_are_of_what_is_wanted() -> None:
     assert share(rows("wrong", 1, 1, 3, 0), "wrong") == 0.5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pool", "exits", "told"),
     [
         ("right", [0] * 99 + [1], "violates"),

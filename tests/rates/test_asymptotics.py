@@ -15,6 +15,7 @@ from sgverify.rates.verdict import (
     horizon_mse,
     leading_power,
 )
+from tests.tables import each_row
 
 F = Fraction
 FIRST = [0.0, 0.7, -0.3, 0.1, 0.0]
@@ -32,14 +33,14 @@ def test_leading_power() -> None:
     assert leading_power([1e-30, 1.0], [True, False]) == 1
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize(("bias", "order"), [(FIRST, 1), (SECOND, 2)])
+@each_row("alpha", ALPHAS)
+@each_row(("bias", "order"), [(FIRST, 1), (SECOND, 2)])
 def test_bias_at_every_alpha(bias: list[float], order: int, alpha: Fraction) -> None:
     assert horizon_bias(bias, TRANSIENT, 0.5, alpha).exponent == -min(1 - alpha, order * alpha)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize(("bias", "order"), [(FIRST, 1), (SECOND, 2)])
+@each_row("alpha", ALPHAS)
+@each_row(("bias", "order"), [(FIRST, 1), (SECOND, 2)])
 def test_mse_at_every_alpha(bias: list[float], order: int, alpha: Fraction) -> None:
     found = horizon_mse(bias, 2.0, 0.5, alpha)
     assert found.exponent == -min(1 - alpha, 2 * order * alpha)
@@ -101,7 +102,7 @@ def test_a_time_average_that_telescopes_is_bounded_and_not_called_zero() -> None
     assert not decreasing_mse(FIRST, 0.0, F(1, 5)).at_most
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bias", "alpha", "exponent", "logarithm"),
     [
         (FIRST, F(1, 3), F(-1, 3), 0),
@@ -120,7 +121,7 @@ def test_decreasing_steps_carry_a_logarithm_at_the_best_alpha_only(
     assert (found.exponent, found.logarithm) == (exponent, logarithm)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bias", "alpha", "exponent"),
     [
         (FIRST, F(1, 5), F(-2, 5)),

@@ -14,6 +14,7 @@ from sgverify.errors import UserError
 from sgverify.rates import decision
 from sgverify.rates.decision import Decision, decide_order
 from sgverify.rates.sample import Sample
+from tests.tables import each_row
 
 H = 2.0 ** -np.arange(5)
 
@@ -221,7 +222,7 @@ def test_exponents_describe() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"order": 0}, "order=0"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sgverify.rates.powers import judge_errors, undecided_end
+from tests.tables import each_row
 
 TIMES = 0.2 * 2.0 ** -np.arange(7.0)
 BOUNDS = np.full(7, 1e-13)
@@ -15,7 +16,7 @@ def judged(errors, q=1, bounds=BOUNDS):
     return judge_errors(TIMES, np.asarray(errors, dtype=float)[:, None], bounds, q)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "errors, q",
     [
         (TIMES / (2 - TIMES), 1),
@@ -31,7 +32,7 @@ def test_what_falls_as_predicted_or_faster_is_fine(errors, q):
     assert judged(errors, q).verdict == "fine"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "errors, q, slope",
     [
         (0.3 + TIMES, 1, 0),

@@ -7,11 +7,12 @@ from fractions import Fraction
 import pytest
 
 from sgverify.rates.verdict import Rate, judge_length_rate, judge_step_rate
+from tests.tables import each_row
 
 F = Fraction
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "predicted", "verdict", "sharp"),
     [
         (F(2), F(2), "conforms", True),
@@ -31,7 +32,7 @@ def test_rates_in_the_step(found: Fraction | None, predicted: Fraction, verdict:
         assert f"h^{found}" in judged.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "predicted", "verdict", "sharp"),
     [
         (Rate(F(-2, 3)), Rate(F(-2, 3)), "conforms", True),

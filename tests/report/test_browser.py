@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from reports.making import browser
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 Page = dict[str, Any]
@@ -68,8 +69,8 @@ PLANTED: dict[str, Callable[[Page], Any]] = {
 }
 
 
-@pytest.mark.parametrize("group", ["chen2015", "wrong"])
-@pytest.mark.parametrize("change", PLANTED)
+@each_row("group", ["chen2015", "wrong"])
+@each_row("change", PLANTED)
 def test_each_fault_is_named(change: str, group: str) -> None:
     seen = copy.deepcopy(STORED[group])
     PLANTED[change](next(iter(seen["pages"].values())))

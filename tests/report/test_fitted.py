@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from sgverify.evidence import Evidence, Found, Predicted
 from sgverify.report.wording import fitted_text, found_text, vanishes
+from tests.tables import each_row
 
 LINE = {
     "exponent": 1.38,
@@ -58,7 +57,7 @@ def test_a_sampled_slope_is_named_effective_and_says_where() -> None:
     assert "3 of 4 points" in bent and "left out: h=0.01 (1.2 standard errors from 0)" in bent
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("verdict", "predicted", "word"),
     [
         ("conforms", 2, "that is slower than h^2 or faster"),

@@ -6,17 +6,16 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-import pytest
-
 from sgverify.claims import claims, read_card
 from sgverify.exact.readings.formula import formula as printed_formula
 from sgverify.papers.formula import rows
 from sgverify.report.formulas import equations, formula, in_a_line, latex, marked_texts, with_formulas
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue import NAMED
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source, shown",
     [
         ("theta**2", "θ²"),
@@ -30,7 +29,7 @@ def test_prose_in_one_line(source, shown):
     assert in_a_line(source) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source, shown",
     [
         ("a/b c", r"\frac{a}{b} c"),
@@ -115,7 +114,7 @@ def test_elsewhere_powers_and_greek_letters_alone_are_set():
     )
 
 
-@pytest.mark.parametrize("source", ["f(x", "a)/b", "(a/b", "x^", "_", "{a", "\\frac{", "a % b & c # d"])
+@each_row("source", ["f(x", "a)/b", "(a/b", "x^", "_", "{a", "\\frac{", "a % b & c # d"])
 def test_what_is_no_formula_is_shown_all_the_same(source):
     assert ElementTree.fromstring(formula(source)).get("aria-label") == source
 
@@ -134,7 +133,7 @@ def test_mathml_is_well_formed_and_every_marked_formula_has_a_text():
     assert len(marked) > 800
 
 
-@pytest.mark.parametrize("name", sorted(NAMED))
+@each_row("name", sorted(NAMED))
 def test_printed_schemes_are_equations(name):
     printed = printed_formula(find_scheme(name))
     lines = equations(printed)

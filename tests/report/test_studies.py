@@ -14,6 +14,7 @@ from sgverify.report.page.pages import EVIDENCE, render_page
 from sgverify.report.studies import COMPARISONS, FEW, FIGURES, cell_text, draw_panel, places_of, study_anchor
 from sgverify.report.writing import write_report
 from tests.report.test_page import Page
+from tests.tables import each_row
 
 LENGTHS = tuple(float(n) for n in range(10, 10 + 2 * FEW))
 STUDY = Study(
@@ -185,7 +186,7 @@ def test_studies_are_a_file_of_the_report(tmp_path):
     assert read_studies(tmp_path / "studies.json").provenance == DOCUMENT.provenance
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"), [(None, "—"), (3, "3"), (1234567, "1234567"), (0.000123456, "0.0001235"), ("x", "x")]
 )
 def test_cells(value, text):

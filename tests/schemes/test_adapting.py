@@ -16,6 +16,7 @@ from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameErro
 from sgverify.schemes import TorchStep, adapting, langevin, torch_step
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, parameter
 from sgverify.schemes.loading import load_step
+from tests.tables import each_row
 
 AT = {"h": 0.1, "T": 2.0, "D": 3.0, "dim": 2}
 
@@ -96,7 +97,7 @@ def test_settings_beside_a_step_are_refused() -> None:
         sgverify.verify("sgld-euler", adapter={"map": {"lr": "h"}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "value"),
     [
         ("h**2", 0.010000000000000002),
@@ -112,7 +113,7 @@ def test_a_parameter_has_its_value(given: Any, value: Any) -> None:
     assert parameter("lr", given)(AT) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("make", "kind", "told"),
     [
         (lambda: parameter("lr", "__import__('os')"), DefinitionError, r"adapter\.map\.lr: .*is not allowed"),

@@ -8,6 +8,7 @@ from sgverify import Alphabet, scheme, sqrt
 from sgverify.errors import DefinitionError
 from sgverify.schemes import langevin
 from sgverify.schemes.scheme import KINDS, ClaimedOrders
+from tests.tables import each_row
 
 
 def euler(theta, *, h, grad, noise, T):
@@ -36,7 +37,7 @@ def test_a_word_and_a_torch_step_claim_alike() -> None:
     assert (word.order, word.invariant_order) == (None, 1)
 
 
-@pytest.mark.parametrize("order", [{"weak": 1}, {}, {"invariant": 0}, {"invariant": True}, 0, 1.5])
+@each_row("order", [{"weak": 1}, {}, {"invariant": 0}, {"invariant": True}, 0, 1.5])
 def test_what_is_no_claim_is_refused(order) -> None:
     with pytest.raises(DefinitionError, match="expected"):
         ClaimedOrders.of(order)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sgverify import Alphabet, exp, sqrt
 from sgverify.errors import DefinitionError, UnknownNameError
 from sgverify.schemes import ALPHABETS, kinetic
+from tests.tables import each_row
 
 CHEN = ALPHABETS["sghmc-chen"]
 WORDS = st.text("ABO", min_size=3, max_size=7).filter(lambda text: set(text) == set("ABO"))
@@ -143,7 +144,7 @@ def test_shares_may_be_irrational() -> None:
     assert [float(share) for share in shares] == pytest.approx([2**0.5, 0.5, 1.0, 0.5, 1 - 2**0.5], rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "coefficients", "message"),
     [
         ("", None, "word='': expected letters"),

@@ -11,6 +11,7 @@ from sgverify import torch_step
 from sgverify.errors import DefinitionError, UserError
 from sgverify.schemes import Memory, kinetic, langevin, riemannian_langevin
 from sgverify.schemes.loading import load_scheme, load_step
+from tests.tables import each_row
 
 FILE = """
 from sgverify import torch_step
@@ -57,7 +58,7 @@ def test_a_keyword_with_a_default_keeps_it():
     assert step(1, h=2, T=3, inplace=True) == (1, 2, 3, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source, message",
     [
         ("def step(theta, *, h): ...", r"takes the state \(theta\); `kinetic` has \(theta, p\)"),
@@ -121,7 +122,7 @@ def test_memory_has_a_start_and_other_shapes():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "memory, order, message",
     [
         ("z", None, "expected new names"),

@@ -11,6 +11,7 @@ from scipy import integrate, stats
 from sgverify.errors import UserError
 from tests.self_checks.nulls import Nulls, mean_null
 from tests.self_checks.point_null import decide_point_null, rejection_chance, thresholds
+from tests.tables import each_row
 
 
 def brute_force(bounds: list[tuple[float, float]], cells: int) -> float:
@@ -136,7 +137,7 @@ def test_an_exact_value_without_noise() -> None:
     assert decide_point_null(draw(1e-12), first=4, level=1e-6, margins=0.1).verdict == "violates"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         ({"level": 0.7}, "level=0.7"),

@@ -34,6 +34,7 @@ from tests.self_checks.registry import SELF_CHECKS
 from tests.self_checks.run_transcript import first_mismatch, transcribe
 from tests.self_checks.transcripts import bounded_by_normal, numbered
 from tests.self_checks.whiteness import lagged, law_distance, repeated, sub_gaussian_bound
+from tests.tables import each_row
 from tests.zoo.schemes import bounded
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -293,8 +294,8 @@ def test_two_data_in_sweeps_have_too_few_orders_to_tell_copies_from_chance(kind:
     assert SELF_CHECKS["chains-apart"].function(subject).verdict == "conforms"
 
 
-@pytest.mark.parametrize("kind", ["symmetric", "reshuffle", "without-replacement", "iid"])
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+@each_row("kind", ["symmetric", "reshuffle", "without-replacement", "iid"])
+@each_row("count", [1, 2, 3, 4, 5])
 def test_the_bits_of_minibatches_are_those_of_the_likeliest_of_all_that_can_be(kind: str, count: int) -> None:
     size, batch = 4, 2
     target = {"name": "gaussian-mean", "size": size}

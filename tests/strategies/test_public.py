@@ -18,11 +18,12 @@ from sgverify.errors import ConfigurationError
 from sgverify.strategies.scalars import whole
 from sgverify.targets.observable import parse_observable
 from tests.inner_run import run_inside
+from tests.tables import each_row
 
 PUBLIC = {name: getattr(strategies, name) for name in strategies.__all__}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each_row("name", PUBLIC)
 def test_every_public_name_says_what_it_draws(name: str) -> None:
     text = " ".join((inspect.getdoc(PUBLIC[name]) or "").split())
     assert "Raises `ConfigurationError`" in text
@@ -105,7 +106,7 @@ def test_a_users_properties_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
 BARE = TargetTable(name="gaussian")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("make", "told"),
     [
         (lambda: strategies.targets(dims=2), r"dims=2: expected a list; write \[2\]"),

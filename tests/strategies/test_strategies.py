@@ -39,6 +39,7 @@ from sgverify.strategies.splittings import splitting, splitting_names
 from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable
 from sgverify.testing.profiles import examples
+from tests.tables import each_row
 
 
 def exact(value: float) -> Fraction:
@@ -234,7 +235,7 @@ def test_a_failing_configuration_shrinks_to_the_smallest() -> None:
     assert smallest.target.dim == 1 and sorted(smallest.target.data) == [0.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "make",
     [
         lambda: decimals(low=2.0, high=1.0),

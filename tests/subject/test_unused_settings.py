@@ -13,6 +13,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.gradients import READERS
 from sgverify.subject.binding import make_subject, refuse_unused
 from tests.conftest import LogCapture
+from tests.tables import each_row
 
 VALUES: dict[str, Any] = {
     **{"batch": 50, "refresh": 3, "covariance": 2.0},
@@ -38,7 +39,7 @@ def kinds(table: type) -> tuple[str, ...]:
     return get_args(table.model_fields["kind"].annotation)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "key", "kind"),
     [(name, key, kind) for name, (model, keys) in TABLES.items() for key in keys for kind in kinds(model)],
 )
@@ -51,7 +52,7 @@ def test_a_key_goes_with_the_kinds_that_read_it(table: str, key: str, kind: str)
         ask("verify", **settings)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "settings"),
     [
         ("mse", {"gradient": {"batch": 50}}),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sgverify.errors import ConfigurationError
 from sgverify.targets.constants import read_number, read_precision, read_vector
 from sgverify.targets.form import certainly_positive_definite, leading_minors
+from tests.tables import each_row
 
 
 def test_a_float_is_the_decimal_that_was_written() -> None:
@@ -32,7 +33,7 @@ def test_a_list_is_the_diagonal() -> None:
     assert read_precision("k", [2, 3], 2).rows == ((2, 0), (0, 3))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "dim", "message"),
     [
         (0, 1, "k=0: expected a positive number"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sgverify.errors import ConfigurationError
 from sgverify.targets.data import draw_data, read_data
 from sgverify.targets.power_sums import PowerSums
+from tests.tables import each_row
 
 finite = st.floats(-1e100, 1e100, allow_nan=False)
 
@@ -64,7 +65,7 @@ def test_lists_of_lists_give_the_dimension() -> None:
     assert read_data([1, 2, 3], None).shape == (3, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "dim", "message"),
     [
         ([], None, "data=\\[\\] is empty"),

@@ -25,6 +25,7 @@ from sgverify.schemes.definition.mathematics import cos as face_cos
 from sgverify.schemes.definition.mathematics import sin as face_sin
 from sgverify.targets import Target, build_target, multimodal, parse_observable
 from sgverify.targets.multimodal import FUNCTIONS
+from tests.tables import each_row
 
 NAMES = list(FUNCTIONS)
 LINE = [name for name in NAMES if not FUNCTIONS[name].dims]
@@ -98,7 +99,7 @@ def wall(name: str, x: np.ndarray) -> np.ndarray:
     return np.asarray(sides.sum(1))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_the_value_is_the_printed_one_and_the_wall_that_of_the_docstring(name: str) -> None:
     for dim in dims_of(name):
         x = places(name, dim)
@@ -133,7 +134,7 @@ def test_autograd_is_mpmaths_derivative(name: str) -> None:
             assert slopes[k] == pytest.approx(wanted + walls, rel=1e-9, abs=1e-8)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_the_energy_outgrows_every_logarithm_so_that_there_is_a_law(name: str) -> None:
     (dim,) = dims_of(name)
     box = FUNCTIONS[name].box(dim)
@@ -147,7 +148,7 @@ def test_the_energy_outgrows_every_logarithm_so_that_there_is_a_law(name: str) -
     assert (near > 50 * dim).all()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if FUNCTIONS[name].bounded])
+@each_row("name", [name for name in NAMES if FUNCTIONS[name].bounded])
 def test_without_a_wall_there_would_be_none(name: str) -> None:
     (dim,) = dims_of(name)
     x = np.linspace(-1e3, 1e3, 2001)

@@ -20,6 +20,7 @@ from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.mathematics import log, softplus
 from sgverify.targets import Target, build_target
 from sgverify.targets.form import read_form
+from tests.tables import each_row
 
 LABELLED = [[1.0, 2.0, 1.0], [0.5, -1.0, 0.0], [-2.0, 0.25, 1.0], [40.0, 3.0, 0.0]]
 WRITTEN: dict[str, dict[str, Any]] = {
@@ -116,7 +117,7 @@ def disagreement(target: Target, name: str) -> float:
     return max(differences)
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@each_row("name", WRITTEN)
 def test_the_potential_is_that_of_the_textbook(name: str) -> None:
     # Sums of a dozen terms in float64: 1e-14 of their size.
     assert disagreement(build(name), name) < 1e-14
@@ -162,7 +163,7 @@ PLANTED: dict[str, tuple[str, Callable[[Target], Target]]] = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@each_row("bug", PLANTED)
 def test_the_comparison_refutes_a_planted_bug(bug: str) -> None:
     name, plant = PLANTED[bug]
     assert disagreement(plant(build(name)), name) > 1e-3
@@ -183,7 +184,7 @@ def test_autograd_on_torch_is_the_derivative_of_the_textbook(name: str) -> None:
             assert max(abs(a - b) for a, b in zip(slope, exact, strict=True)) < 1e-13 * size
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@each_row("name", WRITTEN)
 def test_torch_and_numpy_read_the_same_potential(name: str) -> None:
     target, points = build(name), np.array(POINTS)
     value = target.prior(Chains(torch.tensor(points))).tensor[:, 0].numpy()
@@ -199,7 +200,7 @@ def test_torch_and_numpy_read_the_same_potential(name: str) -> None:
     assert np.allclose(value, target.energy_float64(points), rtol=1e-14, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@each_row("name", WRITTEN)
 def test_a_gaussian_law_is_not_claimed(name: str) -> None:
     target = build(name)
     assert (target.quadratic, target.common_curvature) == (False, False)
@@ -217,7 +218,7 @@ def test_polynomials_are_read_exactly() -> None:
     assert [build(name).independent for name in WRITTEN] == [True, True, *[False] * 5]
 
 
-@pytest.mark.parametrize("value", [-1e300, -800.0, -40.0, -1.5, 0.0, 0.5, 19.0, 21.0, 40.0, 800.0, 1e300])
+@each_row("value", [-1e300, -800.0, -40.0, -1.5, 0.0, 0.5, 19.0, 21.0, 40.0, 800.0, 1e300])
 def test_softplus_neither_overflows_nor_forgets(value: float) -> None:
     with mpmath.workdps(40):
         exact = float(mpmath.log1p(mpmath.exp(mpf(value)))) if abs(value) < 1e5 else max(value, 0.0)
@@ -301,7 +302,7 @@ def test_the_curvature_is_that_of_the_typical_set() -> None:
     assert gaussian.curvature_float64(1.0) == pytest.approx(3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "keys", "message"),
     [
         ("double-well", {"height": 0}, "target.height=0: expected a number above 0"),
@@ -325,7 +326,7 @@ def test_what_is_wrong_is_named(name: str, keys: dict[str, Any], message: str) -
         build(name, **keys)
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@each_row("name", WRITTEN)
 def test_a_configuration_names_them(name: str) -> None:
     table = load_configuration({"target": {"name": name, **WRITTEN[name]}}).target
     assert build_target(table).dim == 2

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.targets import parse_observable
 from sgverify.targets.observable import parse_polynomial
+from tests.tables import each_row
 
 
 def read(text: str, dim: int = 1, state: tuple[str, ...] = ("theta", "p")) -> dict[tuple[int, ...], Fraction]:
     return parse_polynomial(text, dim, state, state)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "terms"),
     [
         ("theta**2", {(2, 0): 1}),
@@ -39,7 +40,7 @@ def test_coordinates_are_theta_first_then_p() -> None:
     assert read("theta[1]*p[0]**2", dim=2) == {(0, 1, 2, 0): 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("", "is empty; expected a polynomial in theta and p such as 'theta\\*\\*2'"),

@@ -9,6 +9,7 @@ import pytest
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.targets import TARGETS, build_target
+from tests.tables import each_row
 
 
 def build(**keys: Any) -> Any:
@@ -39,7 +40,7 @@ def test_the_seed_of_the_data_counts() -> None:
     assert np.array_equal(build(data_seed=0).data, build().data)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "dim"),
     [
         ({"data": [[1, 2, 3]]}, 3),
@@ -55,7 +56,7 @@ def test_the_dimension_is_that_of_the_lists_where_it_is_not_given(keys: dict[str
     assert build(**keys).dim == dim
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "message"),
     [
         (

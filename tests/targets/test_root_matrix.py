@@ -16,6 +16,7 @@ from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.motion import FullMetric, make_metric
 from sgverify.subject.binding import make_subject
 from sgverify.targets.metric import MatrixMetric, parse_root
+from tests.tables import each_row
 
 ROWS = (
     ("1 + theta[0]**2/10", "theta[1]/5", "0"),
@@ -78,7 +79,7 @@ def test_a_diagonal_matrix_is_the_polynomial_of_its_coordinates() -> None:
         assert torch.allclose(whole[name].tensor, each[name].tensor, rtol=1e-14), name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "message"),
     [
         ((("1", "0"),), "square matrix"),

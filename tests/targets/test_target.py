@@ -21,6 +21,7 @@ from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.schemes import dot, sqrt
 from sgverify.targets import Target, Vector, build_target, constant
 from sgverify.targets.target import check_finite
+from tests.tables import each_row
 
 
 @st.composite
@@ -108,7 +109,7 @@ PLANTED: dict[str, Callable[[Target], Target]] = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@each_row("bug", PLANTED)
 def test_the_comparison_refutes_a_planted_bug(bug: str) -> None:
     written = SimpleNamespace(
         name="gaussian-mean", dim=2, data=[[1.0, 2.0], [0.5, -1.0], [2.0, 0.25]],

@@ -20,6 +20,7 @@ from sgverify.testing.scheme_tests import (
     expected_failures,
 )
 from tests.inner_run import run_inside
+from tests.tables import each_row
 
 WRONG = """
 from sgverify import scheme, sqrt
@@ -188,7 +189,7 @@ def test_the_narrowest_entry_counts() -> None:
     assert reason("aboba", "chen2015/theorem-3", "mse") == "a claim"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "told"),
     [
         ({"chen2015/theorem-44": "x"}, "'chen2015/theorem-44'; did you mean 'chen2015/theorem-4'"),

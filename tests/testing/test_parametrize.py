@@ -14,6 +14,7 @@ from sgverify.schemes import find_scheme, langevin
 from sgverify.testing import parametrize_with_checks
 from sgverify.testing.parametrize import labels_of
 from sgverify.testing.scheme_tests import SchemeCheck, Suite
+from tests.tables import each_row
 
 
 @parametrize_with_checks(
@@ -34,7 +35,7 @@ def test_no_schemes_are_refused() -> None:
         parametrize_with_checks([])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schemes", "given", "told"),
     [
         (["sgld-euler"], {"checks": []}, "checks=\\[\\]: names nothing"),

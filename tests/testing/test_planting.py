@@ -8,13 +8,14 @@ import pytest
 
 from sgverify.errors import DefinitionError
 from sgverify.testing.planting import edited_source, source_text
+from tests.tables import each_row
 from tests.testing import edited
 from tests.testing.edited import Base, Derived, plain
 
 HERE = "tests.testing.edited"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "was", "now", "ask"),
     [
         ("plain", "x + more", "x - more", lambda: plain(2.0)),
@@ -50,7 +51,7 @@ def test_several_edits_go_in_together_and_defaults_stay() -> None:
         assert plain(2.0) == 21.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "was", "now", "problem"),
     [
         ("plain", "x - more", "x", "occurs 0 times"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from sgverify.checks.registry import CHECKS
 from sgverify.evidence import Evidence, Found, Predicted
 from sgverify.verdict.findings import (
@@ -18,6 +16,7 @@ from sgverify.verdict.findings import (
     said,
 )
 from sgverify.verdict.lines import Lines
+from tests.tables import each_row
 
 
 def evidence(
@@ -52,7 +51,7 @@ def test_a_refuted_claim_is_the_papers_matter_and_no_failure_of_the_method() -> 
     assert not follows(refuted, evidence("local-order", "violates", found=0))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cause", "consequence", "expected"),
     [
         (("local-order", 0, "full"), ("mse", "full"), True),
@@ -102,7 +101,7 @@ def test_claims_that_do_not_apply_have_lines_on_request() -> None:
     assert "○ n/a" in shown[1] and "The reason has one sentence." in shown[1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "expected"),
     [
         (evidence("consistency", found=-0.5), "found L^(-1/2), required to tend to 0"),

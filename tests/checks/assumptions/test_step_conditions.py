@@ -9,6 +9,7 @@ import pytest
 
 from sgverify.checks import verify
 from sgverify.checks.assumptions.target import judge_powers
+from tests.tables import each_row
 
 CLAIM = "chen2015/assumption-2"
 
@@ -28,7 +29,7 @@ def test_powers_below_1_meet_it_and_the_points_are_the_sums(alpha: float | None,
     assert [p.value for p in found.points] == sorted((p.value for p in found.points), reverse=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("alpha", "order", "verdict", "said"),
     [
         (Fraction(3, 2), 1, "violates", "is finite"),

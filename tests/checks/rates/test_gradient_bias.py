@@ -18,6 +18,7 @@ from sgverify.report.wording import found_text, predicted_text
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue.kinetic import CHEN as ALPHABET
 from sgverify.subject.binding import make_subject
+from tests.tables import each_row
 from tests.zoo.schemes import WEAK, frictionless, nose, uphill
 
 DATA = [0.1, 0.5, 1.0, 0.25]
@@ -210,7 +211,7 @@ def test_a_chain_that_never_contracts_is_refused_not_passed_over() -> None:
         assert verify(scheme, checks=["local-order"], **SMALL)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "text"),
     [
         ({"gradient": {"scale": 0.0}}, "gradient.scale=0.0: expected"),

@@ -14,6 +14,7 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import Unreached
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
+from tests.tables import each_row
 
 ASKED = ["bias", "mse", "consistency"]
 
@@ -42,7 +43,7 @@ def test_half_of_the_noise_has_none() -> None:
     assert {e.verdict for e in found if e.check != "stationary-bias"} == {"violates"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bias", "quantity", "schedule", "alpha", "exponent", "at_most"),
     [
         # h = C L^-alpha: the slower of h^q and 1/(L h), squared for the bias's part of the mean square error.

@@ -21,6 +21,7 @@ from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping import workers as running
 from sgverify.targets import build_target
 from tests.draws.stored.test_resuming import FEW, assert_first_draws, killed_after, often, read
+from tests.tables import each_row
 
 __all__ = ["often"]
 
@@ -64,7 +65,7 @@ def in_turn(often: None, monkeypatch: pytest.MonkeyPatch) -> type[HereInTurn]:
     return Fresh
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chains", "layout", "workers", "expected"),
     [
         (range(6), ChunkGrid(9, 1), 2, [(0, 3), (3, 6)]),

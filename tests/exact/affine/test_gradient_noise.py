@@ -11,6 +11,7 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.exact.affine.noise import gradient_noise
 from sgverify.targets import build_target
+from tests.tables import each_row
 
 DATA = [0.0, 1.0, 4.0, 5.0]
 
@@ -58,7 +59,7 @@ def test_additive() -> None:
     assert found.covariance == fmpq_mat([[fmpq(3, 10)]]) and found.each_evaluation and found.third is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("covariance", "good"),
     [
         ([[1, 1], [1, 1]], True),

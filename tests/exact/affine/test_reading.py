@@ -18,6 +18,7 @@ from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.numbers.ball import BALLS, FLOATS
 from sgverify.schemes import exact, find_scheme, kinetic, langevin, thermostat
 from sgverify.schemes.numbers.constants import constants
+from tests.tables import each_row
 from tests.zoo.affine_models import floats, gaussian, model_of
 from tests.zoo.schemes import euler_of_two_minibatches, heun, heun_of_two_minibatches
 
@@ -247,7 +248,7 @@ def test_the_start_of_memory() -> None:
     np.testing.assert_allclose(floats(chain.map), [[1 - 6 * H, H / 2], [4, 0]], rtol=0, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "says"),
     [
         (lambda theta, h: theta * theta, "product of two state-dependent"),

@@ -22,6 +22,7 @@ from sgverify.exact.affine.stability import (
 )
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin
 from sgverify.schemes.catalogue.kinetic import drift, kick
+from tests.tables import each_row
 from tests.zoo.affine_models import floats, gaussian, model_of
 from tests.zoo.schemes import frictionless, uphill
 
@@ -42,10 +43,8 @@ def two_leapfrogs(share: float) -> Scheme:
     return LETTERS.word("OBABABO", order=2, coefficients=["1/2", outer, "1/2", inner, "1/2", outer, "1/2"])
 
 
-@pytest.mark.parametrize(
-    "name", ["sgld-euler", "sghmc-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab"]
-)
-@pytest.mark.parametrize("step", [0.01, 0.3, 0.9, 3.0])
+@each_row("name", ["sgld-euler", "sghmc-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab"])
+@each_row("step", [0.01, 0.3, 0.9, 3.0])
 def test_the_radius_is_that_of_the_dense_map(name: str, step: float) -> None:
     model = model_of(name, friction=1.5, target=gaussian(PRECISION))
     with flint.ctx.workprec(128):

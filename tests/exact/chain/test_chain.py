@@ -18,6 +18,7 @@ from sgverify.exact.chain.chain import (
     split,
 )
 from sgverify.exact.numbers.ball import column, matrix
+from tests.tables import each_row
 
 
 def diagonal(size: int) -> ChainProblem:
@@ -34,7 +35,7 @@ def test_uncoupled_coordinates_come_apart_and_the_constant_goes_once() -> None:
     assert sum(part.target for part in parts) == 3 and sum(part.observable.constant for part in parts) == 7
 
 
-@pytest.mark.parametrize("field", ["map", "covariance", "start_covariance", "third", "fourth"])
+@each_row("field", ["map", "covariance", "start_covariance", "third", "fourth"])
 def test_every_kind_of_coupling_joins(field: str) -> None:
     problem = diagonal(3)
     columns = {"third": 9, "fourth": 27}.get(field, 3)

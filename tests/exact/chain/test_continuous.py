@@ -10,10 +10,11 @@ from flint import arb_mat, fmpq, fmpq_mat
 from sgverify.errors import NotExpandableError
 from sgverify.exact.chain.lyapunov import EXACT_SIZE, ContinuousLyapunov, _Cayley
 from tests.exact.series_chains import random_series_chain
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize("coupled", [True, False])
-@pytest.mark.parametrize("size", [1, 2, 4])
+@each_row("coupled", [True, False])
+@each_row("size", [1, 2, 4])
 def test_fractions_solve_exactly(size: int, coupled: bool) -> None:
     chain = random_series_chain(size, size, coupled=coupled)
     drift, right = chain.maps[0], chain.covariances[0]

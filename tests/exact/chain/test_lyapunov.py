@@ -14,6 +14,7 @@ from sgverify.errors import InstabilityError
 from sgverify.exact.chain.lyapunov import Contraction, floats, spectral_radius
 from sgverify.exact.numbers.ball import PrecisionLostError, matrix, number
 from sgverify.exact.numbers.entrywise import applied
+from tests.tables import each_row
 
 
 def stable(size: int, seed: int, radius: float) -> np.ndarray:
@@ -63,7 +64,7 @@ def test_stationary_tensor_solves_its_equation() -> None:
     assert all(entry.contains(0) and entry.rad() < 1e-9 for entry in residual.entries())
 
 
-@pytest.mark.parametrize("rows", [[[1]], [[-1]], [[1, 1], [0, 1]], [[0, 2], [-2, 0]], [[Fraction(3, 2)]]])
+@each_row("rows", [[[1]], [[-1]], [[1, 1], [0, 1]], [[0, 2], [-2, 0]], [[Fraction(3, 2)]]])
 def test_an_unstable_chain_is_refused_by_its_spectral_radius(rows: list[list[Fraction]]) -> None:
     radius = spectral_radius(matrix(rows))
     with pytest.raises(InstabilityError, match=f"spectral radius={radius:.6g}"):

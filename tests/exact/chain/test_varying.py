@@ -24,6 +24,7 @@ from sgverify.exact.chain.varying_steps import (
 from sgverify.exact.numbers.entrywise import push
 from tests.exact.affine_chains import random_chain
 from tests.exact.varying_chains import at_step, dyadic, kinetic, varying
+from tests.tables import each_row
 
 CONTRACT = 1e-6
 
@@ -99,7 +100,7 @@ def test_a_million_steps_take_seconds_and_meet_the_contract() -> None:
     assert all(x.relative_error <= CONTRACT for x in found)
 
 
-@pytest.mark.parametrize("steps", [[], [0.1, 0.0], [0.1, -1.0], [0.1, float("nan")], [[0.1]]])
+@each_row("steps", [[], [0.1, 0.0], [0.1, -1.0], [0.1, float("nan")], [[0.1]]])
 def test_step_sizes_are_positive(steps: list[float]) -> None:
     with pytest.raises(ConfigurationError, match="steps="):
         varying_bias(kinetic(1), np.array(steps))

@@ -16,13 +16,14 @@ from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.minibatch.hessians import MinibatchLaw, read_hessian_products
 from sgverify.subject.binding import make_subject
+from tests.tables import each_row
 from tests.zoo.regressions import draw, find, regression, subject
 
 GIVEN = {"h": Fraction(1, 3), "T": Fraction(1), "D": Fraction(2)}
 CATALOGUE = ["sgld-euler", "heun", "sghmc-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab"]
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@each_row("name", CATALOGUE)
 def test_on_one_minibatch_words_are_powers_of_its_hessian(name: str) -> None:
     scheme = find(name)
     plain, words = read_affine(scheme, GIVEN), read_hessian_products(scheme, GIVEN)

@@ -20,6 +20,7 @@ from sgverify.exact.minibatch.law import (
     without_replacement,
 )
 from sgverify.exact.numbers.matrix_series import moments_from_cumulants, multi_indices
+from tests.tables import each_row
 
 SCALARS = [Fraction(1, 3), Fraction(-2), Fraction(7, 2), Fraction(1), Fraction(10)]
 PAIRS = [
@@ -58,7 +59,7 @@ def test_with_replacement_in_one_dimension_to_order_eight(batch: int) -> None:
     check(with_replacement(SCALARS, batch, order=8), plain, 8)
 
 
-@pytest.mark.parametrize("batch", [1, 2, 3, 4, 5])
+@each_row("batch", [1, 2, 3, 4, 5])
 def test_without_replacement_in_one_dimension_to_order_eight(batch: int) -> None:
     vectors = [(x,) for x in SCALARS]
     plain = enumerated(vectors, itertools.combinations(range(5), batch), 8)

@@ -10,6 +10,7 @@ from scipy import special, stats
 
 from sgverify.exact.numbers.panels import UnresolvedError, resolve, smooth_on
 from sgverify.exact.numbers.quadrature import IncompressibleError, compressed, leading_functions
+from tests.tables import each_row
 
 Q = special.ndtr
 
@@ -80,8 +81,8 @@ NOISES = {
 }
 
 
-@pytest.mark.parametrize("name", NOISES)
-@pytest.mark.parametrize("degree", [5, 7])
+@each_row("name", NOISES)
+@each_row("degree", [5, 7])
 def test_few_nodes_have_all_moments_of_what_is_made_of_a_draw(name, degree):
     noise = NOISES[name]
     # As a step makes of it: it enters two coordinates.

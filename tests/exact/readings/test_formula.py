@@ -17,6 +17,7 @@ from sgverify.exact.readings.formula import define, formula, plant
 from sgverify.schemes import NAMED, Algebraic, Scheme, find_scheme, langevin, thermostat
 from sgverify.schemes.scheme import make_scheme
 from sgverify.testing.profiles import examples
+from tests.tables import each_row
 
 FRACTIONS = st.fractions(-3, 3, max_denominator=8)
 POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
@@ -333,7 +334,7 @@ def test_a_stale_gradient_can_be_planted_where_there_is_memory() -> None:
     assert planted.start_memory((2,), grad=lambda x: 5 * x) == (2, 10)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("was", "now", "message"),
     [
         ("h/2*p", "h*p", "occurs 2 times in the formula of sghmc-aboba; expected exactly one"),

@@ -12,6 +12,7 @@ from sgverify.exact.readings.leading_terms import FAR, LinearSetting, departure
 from sgverify.schemes import Scheme, dot, exp, expm1, find_scheme, kinetic, langevin, sqrt
 from sgverify.schemes.numbers.constants import constants
 from sgverify.schemes.scheme import make_scheme
+from tests.tables import each_row
 
 UNIT = LinearSetting(1.0, 1.0, 1.0)
 STIFF = LinearSetting(1001.0, 1.0, 2.0)
@@ -95,8 +96,8 @@ def test_what_the_intervals_of_floats_hide_is_no_departure() -> None:
 RIGHT = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab", "sgnht-euler", "sgnht-aboba")
 
 
-@pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("setting", [UNIT, STIFF, LinearSetting(0.01, 0.5, 2.0)])
+@each_row("name", RIGHT)
+@each_row("setting", [UNIT, STIFF, LinearSetting(0.01, 0.5, 2.0)])
 def test_methods_are_near_their_leading_terms(name: str, setting: LinearSetting) -> None:
     found = departure(find_scheme(name), setting, setting.small)
     assert found is not None and found.share < FAR / 2

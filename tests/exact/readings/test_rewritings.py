@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from flint import acb, arb
 from hypothesis import given, settings
@@ -49,6 +48,7 @@ from tests.exact.random_expressions import (
     slope_in_balls,
     trees,
 )
+from tests.tables import each_row
 
 assert enclosure  # registers the functions of balls
 
@@ -198,8 +198,8 @@ def agrees(
     return near(found, expected, FLOATS) if found is not None and found.is_finite() else None
 
 
-@pytest.mark.parametrize("read", CARRIERS, ids=lambda read: read.__name__)
-@pytest.mark.parametrize("tree", HIDDEN, ids=lambda tree: tree[0])
+@each_row("read", CARRIERS)
+@each_row("tree", HIDDEN)
 def test_what_was_once_misread(read: Callable[[Tree, Point, Fraction], arb | None], tree: Tree) -> None:
     for x in (Fraction(-3, 2), Fraction(3, 2)):
         assert agrees(read, tree, {"x": x, "y": Fraction(-1, 4)}, Fraction(1, 2)) is not False

@@ -17,6 +17,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.invariant_order import invariant_order
 from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import derivative_along
+from tests.tables import each_row
 
 PLACE = 0.37
 
@@ -41,7 +42,7 @@ def made() -> tuple[Ring, TruncatedSeries]:
     return ring, TruncatedSeries(ring, {0: ring.generator("theta", 0), 1: ring.one}, EXACT)
 
 
-@pytest.mark.parametrize("name", SMOOTH)
+@each_row("name", SMOOTH)
 def test_a_function_near_a_state_is_its_taylor_series(name: str) -> None:
     ring, moved = made()
     found = SMOOTH[name](moved)

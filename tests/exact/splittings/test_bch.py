@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sgverify.exact.splittings.bch import bch, bch_series
 from sgverify.exact.splittings.lyndon import expand
 from tests.exact.splittings.words import as_operator_words
+from tests.tables import each_row
 
 weights = st.fractions(min_value=-3, max_value=3, max_denominator=12)
 # Exact arithmetic on a busy machine has no fair time limit for one example.
@@ -71,7 +72,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("degree", sorted(PUBLISHED))
+@each_row("degree", sorted(PUBLISHED))
 def test_the_classical_series(degree: int) -> None:
     published: dict[str, Fraction] = {}
     for text, coefficient in PUBLISHED[degree].items():

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import pytest
-
 from sgverify.exact.splittings.bch import bch
 from tests.exact.splittings.words import as_operator_words
+from tests.tables import each_row
 
 
 def compose(scales: Sequence[Fraction]) -> tuple[str, tuple[Fraction, ...]]:
@@ -17,7 +16,7 @@ def compose(scales: Sequence[Fraction]) -> tuple[str, tuple[Fraction, ...]]:
     return "ABA" * len(scales), tuple(c * scale for scale in scales for c in (half, Fraction(1), half))
 
 
-@pytest.mark.parametrize(("outer", "count"), [("1/3", 1), ("4/3", 1), ("-2/5", 1), ("2/5", 2), ("1/7", 2)])
+@each_row(("outer", "count"), [("1/3", 1), ("4/3", 1), ("-2/5", 1), ("2/5", 2), ("1/7", 2)])
 def test_a_symmetric_composition_scales_the_cubic_error(outer: str, count: int) -> None:
     """The triple jump and Suzuki's fractal at rational lengths w: the error is sum w^3 times Strang's.
 

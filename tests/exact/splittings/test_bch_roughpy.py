@@ -10,6 +10,7 @@ import pytest
 from sgverify.exact.splittings.bch import bch, bch_series
 from sgverify.exact.splittings.lyndon import expand
 from tests.exact.splittings.words import as_operator_words
+from tests.tables import each_row
 
 roughpy = pytest.importorskip("roughpy", reason="RoughPy 0.3 has wheels for CPython 3.11 to 3.14 only")
 
@@ -51,7 +52,7 @@ def test_the_whole_series_is_roughpys(word: str, coefficients: str, degree: int)
     assert ours == theirs
 
 
-@pytest.mark.parametrize(("word", "coefficients", "degree"), WORDS)
+@each_row(("word", "coefficients", "degree"), WORDS)
 def test_the_leading_error_is_roughpys(word: str, coefficients: str, degree: int) -> None:
     exact = [Fraction(c) for c in coefficients.split(",")]
     result = bch(word, exact)

@@ -11,6 +11,7 @@ import sympy
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.exact.splittings.bch import bch, bch_series
 from tests.exact.splittings.words import as_operator_words
+from tests.tables import each_row
 
 # --- words that need care
 
@@ -64,7 +65,7 @@ def test_degree_eight_with_three_letters_is_complete() -> None:
 # --- coefficients as they are given
 
 
-@pytest.mark.parametrize(
+@each_row(
     "coefficients",
     [
         "1/2,1,1/2",
@@ -84,7 +85,7 @@ def test_decimals_are_read_exactly() -> None:
     assert bch("ABA", (0.1, 1, "0.9")).consistent
 
 
-@pytest.mark.parametrize("word", ["", "aba", "A B", "AB1", "ÄB", "AB\n", "A,B", 7, None, b"AB"])
+@each_row("word", ["", "aba", "A B", "AB1", "ÄB", "AB\n", "A,B", 7, None, b"AB"])
 def test_a_malformed_word(word: str) -> None:
     with pytest.raises(DefinitionError, match=r"word=.* is malformed: expected .*; write it"):
         bch(word)
@@ -103,7 +104,7 @@ def test_a_wrong_number_of_coefficients(coefficients: Sequence[Fraction] | str, 
         bch("ABA", coefficients)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         *("x", "", "1/0", "1 2", "(1", "nan", "inf", "1_0", "1e999999999", "2^2^9", "__import__('os')"),
@@ -122,7 +123,7 @@ def test_coefficients_that_are_no_sequence(coefficients: Sequence[Fraction]) -> 
         bch("AB", coefficients)
 
 
-@pytest.mark.parametrize("degree", [0, -1, 2.0, True, "3", 17, 10**9])
+@each_row("degree", [0, -1, 2.0, True, "3", 17, 10**9])
 def test_a_degree_out_of_range(degree: int) -> None:
     with pytest.raises(ConfigurationError, match="expected an integer from 1 to 16 for a word"):
         bch("AB", degree=degree)

@@ -6,8 +6,6 @@ import random
 from fractions import Fraction
 from itertools import combinations
 
-import pytest
-
 from sgverify.exact.splittings.bch import bch_series
 from sgverify.exact.splittings.conjugacy import (
     Conjugacy,
@@ -17,6 +15,7 @@ from sgverify.exact.splittings.conjugacy import (
     split,
 )
 from sgverify.exact.splittings.splitting import Splitting, product_of_exponentials, read_splitting
+from tests.tables import each_row
 
 HALF = Fraction(1, 2)
 PALINDROMES = ("ABOBA", "AOBOA", "BAOAB", "BOAOB", "OABAO", "OBABO")
@@ -127,7 +126,7 @@ def reduced(factors: list[tuple[str, Fraction]]) -> list[tuple[str, Fraction]]:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "survives"),
     [
         ("ABGBA", "GBABG", False),
@@ -162,7 +161,7 @@ def test_gradients_with_noise_of_their_own_are_not_cut_and_not_joined() -> None:
     assert conjugacy(word("AOOB", "1,1/2,1/2,1"), word("AOB"), whole="O") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "order", "raised", "shifts"),
     [
         ("BAOA", 1, 2, {"A": 0, "B": -HALF, "O": 0}),

@@ -11,6 +11,7 @@ import pytest
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.splittings.mean_flow import logarithm_of_flows, substitute
+from tests.tables import each_row
 
 SIZE = 4  # strictly upper triangular 4 x 4 matrices: products of 4 vanish, so every series ends at degree 3
 
@@ -77,7 +78,7 @@ def test_the_logarithm_of_minibatch_flows_is_that_of_matrices(count: int) -> Non
         assert sum((total(part, at) for part in found.values()), flint.fmpq_mat(SIZE, SIZE)) != direct
 
 
-@pytest.mark.parametrize("count", range(2, 7))
+@each_row("count", range(2, 7))
 def test_degree_two_is_half_of_every_pair_once(count: int) -> None:
     """log = sum G_i + 1/2 sum_{i<j} [G_i, G_j] + ...; [L + a, L + b] = [L,b] - [L,a] + [a,b]."""
     expected: dict[str, Fraction] = {}

@@ -21,6 +21,7 @@ from sgverify.exact.splittings.lyndon import (
     lyndon_words,
     standard_factorization,
 )
+from tests.tables import each_row
 
 CASES = [("A", 4), ("AB", 8), ("ABC", 5), ("ABCD", 4)]
 ALL_WORDS = [
@@ -62,20 +63,20 @@ def test_there_are_no_lyndon_words_without_letters_or_degree() -> None:
     assert lyndon_words("", 3) == lyndon_words("AB", 0) == ()
 
 
-@pytest.mark.parametrize("word", [word for word in ALL_WORDS if len(word) > 1])
+@each_row("word", [word for word in ALL_WORDS if len(word) > 1])
 def test_the_second_standard_factor_is_the_longest_proper_lyndon_suffix(word: str) -> None:
     longest = next(word[i:] for i in range(1, len(word)) if word[i:] in ALL_WORDS)
     assert standard_factorization(word) == (word.removesuffix(longest), longest)
     assert word.removesuffix(longest) in ALL_WORDS
 
 
-@pytest.mark.parametrize("word", ["", "A", "BA", "AA", "ABAB"])
+@each_row("word", ["", "A", "BA", "AA", "ABAB"])
 def test_only_lyndon_words_have_a_standard_factorization(word: str) -> None:
     with pytest.raises(SgverifyError, match="expected a Lyndon word"):
         standard_factorization(word)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "text"),
     [("A", "A"), ("AAB", "[A,[A,B]]"), ("ABB", "[[A,B],B]"), ("ABC", "[A,[B,C]]"), ("ACB", "[[A,C],B]")],
 )
@@ -83,7 +84,7 @@ def test_commutators_as_printed(word: str, text: str) -> None:
     assert commutator(word) == text
 
 
-@pytest.mark.parametrize("word", ALL_WORDS)
+@each_row("word", ALL_WORDS)
 def test_a_bracketing_expands_to_its_lyndon_word_plus_greater_ones(word: str) -> None:
     by_recursion = {word: Fraction(1)}
     if len(word) > 1:
@@ -116,7 +117,7 @@ def test_jacobi() -> None:
     assert set(total.values()) == {0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "element",
     [
         {"AB": 1},
@@ -132,7 +133,7 @@ def test_an_element_that_is_no_lie_element_is_refused(element: dict[str, Fractio
         lyndon_coefficients({word: Fraction(value) for word, value in element.items()})
 
 
-@pytest.mark.parametrize("text", ["[B,A]", "[A,[B,A]]", "BA", "[[A,A],B]", "", "[A,B"])
+@each_row("text", ["[B,A]", "[A,[B,A]]", "BA", "[[A,A],B]", "", "[A,B"])
 def test_a_commutator_outside_the_basis_is_refused(text: str) -> None:
     with pytest.raises(SgverifyError, match="not in the Lyndon basis"):
         expand({text: Fraction(1)})

@@ -27,6 +27,7 @@ from sgverify.exact.splittings.mean_flow import (
 )
 from sgverify.schemes import find_scheme, kinetic, langevin
 from sgverify.schemes.dynamics import thermostat
+from tests.tables import each_row
 
 H = sympy.Symbol("h")
 
@@ -69,7 +70,7 @@ def test_it_is_the_logarithm_of_a_product_of_matrix_exponentials(batches: int) -
     assert found != wrong
 
 
-@pytest.mark.parametrize("batches", range(2, 7))
+@each_row("batches", range(2, 7))
 def test_the_corrected_formula_is_the_logarithm_and_the_printed_one_is_not(batches: int) -> None:
     truth, as_written = (second_order(batches, commuting=True, last_first=last) for last in (False, True))
     assert subtract(corrected(batches), truth) == {}

@@ -15,6 +15,7 @@ from sgverify.exact.splittings.printed_decimals import (
     within_rounding,
 )
 from sgverify.exact.splittings.splitting import read_splitting
+from tests.tables import each_row
 
 # Blanes and Moan 2002, table 2, S6 of order 4: a1, b1, a2, b2, a3, b3, a4.
 S6 = (
@@ -66,7 +67,7 @@ def test_published_coefficients_are_consistent_with_their_order(
     assert not any(term.low <= 0 <= term.high for term in found.leading.values())
 
 
-@pytest.mark.parametrize("place", range(len(S6)))
+@each_row("place", range(len(S6)))
 def test_a_coefficient_that_is_wrong_by_1e_8_lowers_the_order(place: int) -> None:
     shares = list(S6)
     shares[place] = str(Decimal(shares[place]) + Decimal("1e-8"))
@@ -83,7 +84,7 @@ def test_wrong_digits_that_keep_the_sums_leave_order_two() -> None:
     assert found is not None and (found.order, found.refuted) == (2, 3)
 
 
-@pytest.mark.parametrize("digits", range(2, 16))
+@each_row("digits", range(2, 16))
 def test_the_order_is_told_as_long_as_the_decimals_allow_it(digits: int) -> None:
     shares = tuple(f"{Decimal(share):.{digits}f}" for share in S6)
     found = within_rounding(S6_WORD, mirrored(shares))
@@ -123,7 +124,7 @@ def test_floats_are_the_decimals_that_they_print_as() -> None:
     assert found is not None and found.order == 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "marked"),
     [
         ("0.2146,1,0.7854", "~0.2146,1,~0.7854"),

@@ -33,6 +33,7 @@ from sgverify.schemes import (
     thermostat,
 )
 from sgverify.schemes.dynamics import expanded_mean
+from tests.tables import each_row
 
 CATALOGUE = (langevin, kinetic, thermostat, riemannian_langevin, riemannian_kinetic, expanded_mean)
 AT_ONE = {"T": 1}
@@ -237,7 +238,7 @@ def test_a_density_of_another_state_and_a_missing_one_are_refused():
         stationarity_residual(ahead)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rho", "expected"),
     [
         (lambda theta, p, *, U: -U(theta) - dot(p, p) / 2, True),

@@ -14,6 +14,7 @@ from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.samplers import horizon, power
 from tests.papers.chen2015.plain_moments import bias, fixed_sizes, gaussian_mse, power_sizes
+from tests.tables import each_row
 
 SCHEMES = ("sghmc-aboba", "sghmc-euler", "sghmc-euler-explicit")
 FIXED, DECREASING = settings.HORIZON_SCALE, settings.POWER_SCALE
@@ -65,7 +66,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@each_row("bug", PLANTED)
 def test_a_planted_bug_is_far_outside_of_what_agrees(bug: str) -> None:
     found = experiment("sghmc-aboba", "iid", 10.0).at_horizon("bias", FIXED, Fraction("0.33"), 100)
     assert found is not None

@@ -20,6 +20,7 @@ from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, s
 from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
 from sgverify.targets import TARGETS, build_target
 from sgverify.targets.potential import Matrix, Vector, coordinate, linear
+from tests.tables import each_row
 
 
 def _target(name: str, dim: int) -> object:
@@ -114,8 +115,8 @@ def _width(value: object) -> int:
     return int(tensor.shape[-1])
 
 
-@pytest.mark.parametrize("dim", [1, 3])
-@pytest.mark.parametrize("name", SPREAD)
+@each_row("dim", [1, 3])
+@each_row("name", SPREAD)
 def test_a_number_that_is_spread_over_a_vector_has_the_right_gradient_or_none(name: str, dim: int) -> None:
     potential = SPREAD[name]
     generator = torch.Generator().manual_seed(3)

@@ -18,6 +18,7 @@ from sgverify.configuration import load_configuration
 from sgverify.samplers.intercepted.other_sources import clock_fault
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
+from tests.tables import each_row
 
 pytestmark = pytest.mark.usefixtures("short_runs")
 
@@ -50,7 +51,7 @@ def this_minute():
     return (ONE * moment.now().minute,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "take, said",
     [
         (after_an_hour, "time.perf_counter"),

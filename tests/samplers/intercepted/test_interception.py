@@ -11,6 +11,7 @@ from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.interception import DEPENDENT, Handed, Interception
 from sgverify.samplers.intercepted.replacing import UnreadableDrawError
 from sgverify.schemes import langevin
+from tests.tables import each_row
 
 REAL = torch.float64
 ZERO = torch.zeros(2, dtype=REAL)
@@ -39,7 +40,7 @@ NORMAL = {
 }
 
 
-@pytest.mark.parametrize("how", NORMAL)
+@each_row("how", NORMAL)
 def test_a_normal_draw_is_replaced_however_it_is_spelled(how):
     draw, expected = NORMAL[how]
     handed = Handed(Z)
@@ -112,7 +113,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("how", LAWS)
+@each_row("how", LAWS)
 def test_a_draw_of_another_law_is_made_of_normal_numbers(how):
     draw, expected, law = LAWS[how]
     handed, state = Handed(Z), torch.get_rng_state()
@@ -172,7 +173,7 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize("operation", OTHER)
+@each_row("operation", OTHER)
 def test_a_draw_that_no_normal_number_stands_for_is_named_or_comes_from_our_generator(operation):
     with Interception(Handed(None)), pytest.raises(UnreadableDrawError) as caught:
         OTHER[operation]()
@@ -219,7 +220,7 @@ def test_chains_that_share_a_draw_are_named():
         box(step, chains=True).census([chains], 0.1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "function, error, message",
     [
         (lambda theta, *, h, grad, T: (theta, theta), DefinitionError, "returned 2 values"),

@@ -22,6 +22,7 @@ from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
 from tests.sampled_states import sample_states
 from tests.samplers.conftest import gradient_of
+from tests.tables import each_row
 
 N, CLASSES = 5, 3
 
@@ -270,7 +271,7 @@ def test_a_layer_that_mixes_the_data_is_refused() -> None:
         module_target(Centred(2, CLASSES), nn.CrossEntropyLoss(), data=data())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "expected"),
     [
         ({"data": (torch.zeros(3, 2), torch.zeros(4))}, "as many y as x"),

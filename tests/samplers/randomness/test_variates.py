@@ -16,6 +16,7 @@ from scipy import stats
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import ROWS, Stream
 from sgverify.samplers.randomness.variates import Variates, indices, normals
+from tests.tables import each_row
 
 LEVEL = 1e-7
 
@@ -34,8 +35,8 @@ def single(*given) -> torch.Tensor:  # type: ignore[no-untyped-def]
     return normals(*given, torch.float32)
 
 
-@pytest.mark.parametrize("draw", [normals, single, lambda *a: indices(*a, 1000)])
-@pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 7), (3, 1), (3, 9), (6, 2), (1001, 5)])
+@each_row("draw", [normals, single, lambda *a: indices(*a, 1000)])
+@each_row(("first", "count"), [(0, 1), (0, 7), (3, 1), (3, 9), (6, 2), (1001, 5)])
 def test_any_stretch_is_part_of_the_whole(draw, first: int, count: int) -> None:
     whole = draw(make(), 0, 1010)
     assert torch.equal(draw(make(), first, count), whole[first : first + count])
@@ -80,7 +81,7 @@ def test_normals_are_box_muller_of_the_words(dtype: torch.dtype, tolerance: floa
                 assert found == pytest.approx(expected[half], rel=0, abs=tolerance)
 
 
-@pytest.mark.parametrize("bits", [0, (1 << 64) - 1, 1 << 63, (1 << 63) - 1, 1 << 22, (1 << 63) - (1 << 22)])
+@each_row("bits", [0, (1 << 64) - 1, 1 << 63, (1 << 63) - 1, 1 << 22, (1 << 63) - (1 << 22)])
 def test_extreme_words_give_finite_normals(bits: int) -> None:
     """u is never 0; in float32 it may be rounded to 1, where both are 0."""
     word = torch.tensor([bits - (1 << 64) if bits >> 63 else bits])

@@ -10,6 +10,7 @@ import pytest
 from flint import arb, arb_mat, arb_poly, arb_series, ctx, fmpq
 
 from sgverify.samplers.reading import floating_point as coefficients
+from tests.tables import each_row
 
 TERMS = 40
 """Terms of each Taylor series; on these intervals the others are below 1e-19 of the smallest bound."""
@@ -150,7 +151,7 @@ def relative_error(fit: Fit | ComplementFit, given: Sequence[float]) -> arb:
     return worst
 
 
-@pytest.mark.parametrize("name", POLYNOMIALS)
+@each_row("name", POLYNOMIALS)
 def test_coefficients_are_those_of_the_interpolation(name: str) -> None:
     stored = getattr(coefficients, name)
     found = interpolated(POLYNOMIALS[name][0], len(stored))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from sgverify.samplers.reading.arithmetic import contracted, joined, progression, summed, taken
+from tests.tables import each_row
 
 
 def values(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("places", [(2,), (1, 1, 1), (0, 2, 4), (4, 2, 0), (3, 0, 3, 1)])
+@each_row("places", [(2,), (1, 1, 1), (0, 2, 4), (4, 2, 0), (3, 0, 3, 1)])
 def test_coordinates_are_chosen(places: tuple[int, ...]) -> None:
     x = values(2, 3, 5)
     assert torch.equal(taken(x, places), x[..., list(places)])

@@ -31,6 +31,7 @@ from sgverify.samplers.reading.tape import record, room
 from sgverify.schemes.definition import mathematics
 from tests.samplers.reading.elementary_cases import DTYPES, EXACT, arguments, largest_error
 from tests.self_checks.float64_runs import Audited
+from tests.tables import each_row
 
 FUNCTIONS = pytest.mark.parametrize("function", ELEMENTARY, ids=lambda function: function.__name__)
 PRECISIONS = pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
@@ -173,7 +174,7 @@ def test_the_formats_inside_a_call_are_nobody_s_concern(function) -> None:
     assert not audit.met
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "log", "softplus", "sin", "cos"])
+@each_row("name", ["exp", "expm1", "log", "softplus", "sin", "cos"])
 def test_chains_use_them(name: str) -> None:
     x = torch.linspace(0.1, 3, 1001, dtype=torch.float64)
     assert torch.equal(getattr(mathematics, name)(Chains(x)).tensor, getattr(elementary, name)(x))

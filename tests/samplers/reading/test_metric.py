@@ -16,6 +16,7 @@ from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target, parse_observable
 from sgverify.targets.metric import DEFAULT_METRIC, parse_metric
+from tests.tables import each_row
 
 SGRLD = find_scheme("sgrld-euler")
 
@@ -45,7 +46,7 @@ def test_a_constant_metric_has_no_divergence():
     assert metric.root_divergence(theta).tensor.shape == theta.tensor.shape
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("theta", "has a real zero"),
@@ -61,9 +62,7 @@ def test_a_metric_that_is_none_is_refused(text, message):
         parse_metric(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["1", "-2", "theta**2 + 1/100", "theta**4 - theta**2 + 1", "theta**2 - theta + 1"]
-)
+@each_row("text", ["1", "-2", "theta**2 + 1/100", "theta**4 - theta**2 + 1", "theta**2 - theta + 1"])
 def test_polynomials_without_a_real_zero_are_metrics(text):
     found = parse_metric(text)
     roots = np.roots([float(c) for c in reversed(found.coefficients)])

@@ -14,6 +14,7 @@ from sgverify.samplers import Fixed, Power, Settings, cyclical, fixed, horizon, 
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
 from tests.self_checks.run_transcript import BLOCK, transcribe
+from tests.tables import each_row
 
 
 def test_rows_of_each_kind() -> None:
@@ -72,7 +73,7 @@ def test_averages_over_cycles_are_weighted_means_of_the_sampling_stages() -> Non
             assert found.values[0, place, k] == pytest.approx(expected, rel=1e-13)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("make", "message"),
     [
         (lambda: fixed([0.1], [10, 10]), r"lengths=\[10, 10\]: expected whole numbers"),

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from sgverify.errors import DefinitionError, UnknownNameError
 from sgverify.schemes import ALPHABETS, NAMED, Scheme, find_scheme
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "sgld-euler",
@@ -36,7 +37,7 @@ def test_the_schemes_that_are_promised_are_there(name: str) -> None:
     assert find_scheme(name).name == name
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each_row("name", NAMED)
 def test_a_named_scheme_is_complete(name: str) -> None:
     found = find_scheme(name)
     assert isinstance(found, Scheme)

@@ -9,6 +9,7 @@ import pytest
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import Scheme, find_scheme
+from tests.tables import each_row
 
 DRAWS = (0.3, -1.2, 0.7, 2.1)
 H, T = 0.01, 0.5
@@ -70,7 +71,7 @@ def test_a_memory_that_never_moves_leaves_euler_at_the_step_over_the_floor() -> 
     assert frozen == pytest.approx(euler, rel=1e-13)
 
 
-@pytest.mark.parametrize("text", ["", "0.9", "much-0.1", "1.5-0.1", "0.9-0", "1/0-1"])
+@each_row("text", ["", "0.9", "much-0.1", "1.5-0.1", "0.9-0", "1/0-1"])
 def test_numbers_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(DefinitionError, match=r"psgld-0\.999-0\.1"):
         find_scheme(f"psgld-{text}")

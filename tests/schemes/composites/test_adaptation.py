@@ -12,6 +12,7 @@ from sgverify.configuration.model import PartitionTable
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, make_adaptation, presets
 from sgverify.targets import build_target
+from tests.tables import each_row
 
 
 def made(
@@ -61,7 +62,7 @@ def test_weights_are_for_the_temperature_of_the_run_unless_another_is_wanted() -
     assert made(3.0, temperature=1.0).temperature == 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("choice", "message"),
     [
         ({"preset": "rastrigin"}, "preset='rastrigin': expected one of exploration"),

@@ -19,6 +19,7 @@ from sgverify import Alphabet, cos, dot, exp, expm1, logistic, sin, softplus, sq
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.formula import formula
 from sgverify.schemes import kinetic, langevin, scheme, thermostat
+from tests.tables import each_row
 
 FILE = Path(__file__).name
 
@@ -167,7 +168,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "message"), REFUSALS, ids=lambda item: getattr(item, "__name__", ""))
+@each_row(("function", "message"), REFUSALS)
 def test_what_leaves_the_face_is_refused_in_its_place(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(DefinitionError, match=message) as caught:
         scheme(langevin)(function)
@@ -237,7 +238,7 @@ def returns_a_vector_for_a_scalar(theta, p, xi, *, h, grad, noise, D, T):
     return theta + h * p, p - h * grad(theta) + sqrt(2 * D * T * h) * noise(), xi + h * p
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dynamics", "function", "message"),
     [
         (kinetic, returns_too_little, r"returned 1 value; expected 2: \(theta, p\)"),
@@ -330,7 +331,7 @@ def random_draws(theta, *, h, grad, noise, T):
     return theta - h * grad(theta) + sqrt(2 * T * h) * kept
 
 
-@pytest.mark.parametrize(
+@each_row(
     "function", [random_constant, random_sign, random_branch, random_root, random_operation, random_draws]
 )
 def test_a_definition_that_changes_from_run_to_run(function: Callable[..., Any]) -> None:

@@ -13,6 +13,7 @@ from sgverify import Alphabet, exp, sqrt
 from sgverify.errors import DefinitionError
 from sgverify.schemes import dynamics, kinetic, langevin, scheme
 from sgverify.schemes.definition.declaration import read_signature
+from tests.tables import each_row
 
 FILE = Path(__file__).name
 
@@ -74,7 +75,7 @@ def parameter_of_other_dynamics(theta, *, h, grad, noise, D, T):
     return theta
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("function", "message"),
     [
         (unknown_ingredient, "asks for the ingredient `nose`; known here: .*; did you mean `noise`?"),
@@ -101,7 +102,7 @@ def test_what_is_no_function_is_refused(thing: Any) -> None:
         scheme(langevin)(thing)
 
 
-@pytest.mark.parametrize("order", [0, -1, 1.5, "2", True])
+@each_row("order", [0, -1, 1.5, "2", True])
 def test_a_claimed_order_is_a_positive_whole_number(order: Any) -> None:
     with pytest.raises(DefinitionError, match=rf"order={order!r}: expected a whole number"):
         scheme(langevin, order=order)
@@ -134,7 +135,7 @@ def test_memory_is_declared_state_with_a_start() -> None:
         scheme(langevin)(stale)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "message"),
     [
         (3, "memory old=3 is not a function"),
@@ -182,7 +183,7 @@ def wrong_shape(theta, xi, *, grad):
     return (-grad(theta), theta), (1, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shapes", "function", "message"),
     [
         ({"theta": "matrix"}, drift_alone, "theta='matrix'.*expected 'vector' or 'scalar'"),

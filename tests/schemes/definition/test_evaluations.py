@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from sgverify import scheme, sqrt
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin
 from sgverify.schemes.definition.limits import evaluations
+from tests.tables import each_row
 
 
 @scheme(langevin)
@@ -61,15 +61,14 @@ def counted(item: Scheme, minibatches: bool) -> int:
     return len(new)
 
 
-@pytest.mark.parametrize("minibatches", [False, True])
-@pytest.mark.parametrize(
+@each_row("minibatches", [False, True])
+@each_row(
     "item",
     [heun, two_batches, kept]
     + [
         find_scheme(f"sghmc-{name}")
         for name in ("euler", "aboba", "baoab", "obabo", "oabao", "chen-boaob", "md-babobab")
     ],
-    ids=lambda item: item.name,
 )
 def test_the_count_is_that_of_a_sampler_that_forgets_nothing(item: Scheme, minibatches: bool) -> None:
     assert evaluations(item, minibatches=minibatches) == counted(item, minibatches)

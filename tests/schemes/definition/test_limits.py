@@ -9,6 +9,7 @@ from sgverify.cli.listing import items_of
 from sgverify.errors import DefinitionError
 from sgverify.schemes import dot, dynamics, langevin, scheme, sqrt
 from sgverify.schemes.definition.limits import LIMITS, Limit
+from tests.tables import each_row
 
 NAMES = {"dot": dot, "dynamics": dynamics, "langevin": langevin, "scheme": scheme, "sqrt": sqrt}
 
@@ -26,7 +27,7 @@ def test_what_is_refused_by_its_proof_leaves_the_order_open(limit: Limit) -> Non
     assert limit.told in found.reason
 
 
-@pytest.mark.parametrize("limit", MADE, ids=lambda limit: limit.name)
+@each_row("limit", MADE)
 def test_every_item_is_refused_in_the_words_of_the_list(limit: Limit) -> None:
     with pytest.raises(DefinitionError) as refusal:
         exec(compile(limit.source, "mine.py", "exec"), dict(NAMES))

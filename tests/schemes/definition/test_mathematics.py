@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.numbers.algebraic import Algebraic, sqrt_of_rational
+from tests.tables import each_row
 
 
 class Recorder:
@@ -33,8 +34,8 @@ def test_a_carrier_registers_its_type(function: Any) -> None:
     assert function(*given_).asked == function.__name__
 
 
-@pytest.mark.parametrize("function", [exp, expm1, sqrt])
-@pytest.mark.parametrize("value", ["1", None, [1.0], Recorder()])
+@each_row("function", [exp, expm1, sqrt])
+@each_row("value", ["1", None, [1.0], Recorder()])
 def test_an_unknown_value_is_refused_by_name(function: Callable[[Any], Any], value: Any) -> None:
     with pytest.raises(DefinitionError, match=rf"{function.__name__}\({type(value).__name__}\).*register"):
         function(value)

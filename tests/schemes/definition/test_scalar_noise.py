@@ -16,6 +16,7 @@ from sgverify.samplers.randomness.variates import Variates
 from sgverify.schemes import dot, dynamics, langevin, scheme, sqrt
 from sgverify.schemes.definition.mathematics import NORMAL, UNIFORM, NoiseLaw
 from sgverify.schemes.dynamics import kinetic
+from tests.tables import each_row
 
 
 def _hoover(theta, p, xi, *, U, dim, T):
@@ -85,7 +86,7 @@ def test_a_coordinate_of_anything_but_a_draw_is_refused() -> None:
             return theta - h * first_entry(theta) * grad(theta) + sqrt(2 * T * h) * noise()
 
 
-@pytest.mark.parametrize("power", range(8))
+@each_row("power", range(8))
 def test_moments_are_those_of_the_uniform_law(power: int) -> None:
     # The integral of z^k over (-sqrt(3), sqrt(3)) by its length.
     expected = Fraction(0) if power % 2 else Fraction(3) ** (power // 2) / (power + 1)

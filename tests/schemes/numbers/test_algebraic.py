@@ -22,6 +22,7 @@ from sgverify.schemes.numbers.algebraic import (
 )
 from sgverify.schemes.numbers.rounded import Rounded
 from sgverify.schemes.numbers.text import read_number, split_numbers
+from tests.tables import each_row
 
 unhurried = settings(deadline=None, max_examples=25)
 
@@ -137,9 +138,7 @@ def test_the_root_next_to_the_decimal_is_meant() -> None:
     assert read_number(f"{x!r}") == x
 
 
-@pytest.mark.parametrize(
-    "text", [YOSHIDA, SUZUKI, OMELYAN, "1/(sqrt(2)+3^(1/3))", "-2/3*5^(2/5)", "3-sqrt(2)*sqrt(3)"]
-)
+@each_row("text", [YOSHIDA, SUZUKI, OMELYAN, "1/(sqrt(2)+3^(1/3))", "-2/3*5^(2/5)", "3-sqrt(2)*sqrt(3)"])
 def test_what_is_printed_reads_back(text: str) -> None:
     value = read_number(text)
     assert read_number(repr(value)) == value and float(read_number(repr(value))) == float(value)

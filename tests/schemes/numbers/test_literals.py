@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from sgverify.schemes.numbers.rounded import (
     literal,
     rounding_of,
 )
+from tests.tables import each_row
 
 
 @given(st.floats(1e-6, 1e6), st.booleans())
@@ -32,7 +32,7 @@ def test_no_number_is_read_as_one_that_a_run_tells_from_it(value: float, negativ
     assert FEW * abs(value) <= rounding_of(value) <= LARGEST_LOSS * abs(value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "exactly"),
     [
         (0.1 + 0.2, Fraction(3, 10)),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sgverify.schemes.numbers.algebraic import Algebraic, exact, sqrt_of_rational
 from sgverify.schemes.numbers.roots import coprime, factors
+from tests.tables import each_row
 
 RATIONALS = st.fractions(min_value=-20, max_value=20, max_denominator=12)
 RADICANDS = st.sampled_from([1, 2, 3, 5, 6, 7, 10, 12, 30, 42, 77])
@@ -129,7 +130,7 @@ def test_what_has_no_value_is_refused() -> None:
     assert sqrt_of_rational(2) != "sqrt(2)"
 
 
-@pytest.mark.parametrize("denominator", [3, 6, 7, 9, 11, 360, 997])
+@each_row("denominator", [3, 6, 7, 9, 11, 360, 997])
 def test_a_float_that_a_simple_fraction_rounds_to_is_that_fraction(denominator: int) -> None:
     assert exact(1 / denominator) == Fraction(1, denominator)
     assert exact(2 / 3) == Fraction(2, 3)

@@ -23,6 +23,7 @@ from sgverify.samplers import Settings, fixed
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target, build_target, parse_observable
 from tests.sampled_states import sample_states
+from tests.tables import each_row
 
 DATA, CONCENTRATION = [[3, 0, 1], [1, 2, 4]], [0.5, 2.0, 1.5]
 COUNTS = np.sum(DATA, axis=0)
@@ -180,7 +181,7 @@ def test_a_scheme_that_leaves_the_domain_is_refused(capsys: pytest.CaptureFixtur
     assert main(asked) == 2 and "never goes" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "message"),
     [
         ({"data": [[1], [2]], "concentration": 1.0}, "1 coordinates; expected 2 to 1000"),

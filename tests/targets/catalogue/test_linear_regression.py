@@ -17,6 +17,7 @@ from sgverify.exact.posterior.polynomials import posterior_average, posterior_fo
 from sgverify.schemes import dot
 from sgverify.targets import Target, build_target, parse_observable
 from sgverify.targets.catalogue.quadratic import draw
+from tests.tables import each_row
 from tests.zoo.quadratics import quadratics_of
 
 ROWS = [[1.0, 2.0, 0.5], [0.5, -1.0, 2.0], [2.0, 0.25, -1.5], [-0.75, 1.5, 3.0]]
@@ -85,7 +86,7 @@ def test_the_posterior_and_each_datum_are_those_of_the_textbook() -> None:
     assert target.gradient(target.mean) == (0, 0)
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@each_row("bug", PLANTED)
 def test_the_comparison_refutes_a_planted_bug(bug: str) -> None:
     assert not agrees(PLANTED[bug](build()))
 
@@ -147,7 +148,7 @@ def test_labels_are_drawn_around_the_model() -> None:
     assert (abs(target.mean_float64() - truth) < 5 * spread).all()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "message"),
     [
         ({"data": [1.0, 2.0]}, "at least 2 numbers, the covariates and then what they explain"),

@@ -20,6 +20,7 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.schemes import find_scheme
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target, parse_observable
+from tests.tables import each_row
 
 TEXT = """
     import torch
@@ -254,7 +255,7 @@ def test_keys_that_it_does_not_take_are_named(file: Path, keys: dict[str, Any], 
         build(file, "banana", **keys)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "message"),
     [
         ({"dim": 0}, "dim=0: expected a whole number"),

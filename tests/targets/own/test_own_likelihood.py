@@ -25,6 +25,7 @@ from sgverify.targets import Target, build_target
 from sgverify.targets.own.log_density import LogDensity, load_own
 from tests.sampled_states import sample_states
 from tests.samplers.conftest import gradient_of
+from tests.tables import each_row
 
 X = np.array([[0.5, -1.0], [2.0, 0.25], [-1.5, 3.0], [0.75, 1.25], [-0.5, -0.25], [1.0, 1.0]])
 Y = np.array([0, 1, 1, 0, 1, 1])
@@ -229,7 +230,7 @@ def test_data_that_do_not_fit_are_refused(file: Path, name: str, keys: dict[str,
         build(file, name, **keys)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "message"),
     [
         ({"data": X}, "data are given without log_prior"),

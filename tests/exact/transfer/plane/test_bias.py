@@ -21,6 +21,7 @@ from sgverify.schemes import Alphabet, Scheme, dynamics, exp, find_scheme, kinet
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target, parse_observable
 from tests.exact.transfer.plane_chains import stationary_average
+from tests.tables import each_row
 
 H = 0.2
 
@@ -180,7 +181,7 @@ def _black_box(theta):
     return -theta.square().sum(-1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scheme", "target", "reason"),
     [
         (find_scheme("sgnht-euler"), target_of(), "state"),
