@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from sgverify.adapters.optimizers.idle_options import idle_options, plain_values, told_of, untried
 from sgverify.adapters.optimizers.options import uses
 from sgverify.adapters.plain.calls import role_of
 from sgverify.errors import DefinitionError
@@ -184,7 +185,12 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         settings,
         reference,
     )
-    step = _with_trial(step, call, returned, counts)
+    left = {
+        name: default
+        for name, default in others.items()
+        if default is not inspect.Parameter.empty and name not in {*handed, *usual, *counts, *settings.map}
+    }
+    step = _with_trial(step, call, returned, counts, left, settings.map)
     if any(uses(text, "T") for text in {**usual, **settings.map}.values()):
         return step
     read = tuple(name for name in step.declaration.ingredients if name != "T")
@@ -193,9 +199,14 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
 
 
 def _with_trial(
-    step: TorchStep, call: Callable[..., Sequence[Any]], returned: list[Any], counts: Mapping[str, Any]
+    step: TorchStep,
+    call: Callable[..., Sequence[Any]],
+    returned: list[Any],
+    counts: Mapping[str, Any],
+    left: Mapping[str, Any],
+    told: Mapping[str, Any],
 ) -> TorchStep:
-    """The step with what is tried beside it: pytrees, float32, a chain by its keys; and held at the number of a step."""
+    """The step with what is tried beside it: pytrees, float32, a chain by its keys, options; and held at the number of a step."""
     from sgverify.adapters.jax_draws.leaves import DIM, H, LeafTrial
 
     numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
@@ -204,14 +215,17 @@ def _with_trial(
     vectors = tuple(shape == VECTOR for shape in step.dynamics.shapes.values())
     trial = LeafTrial(call, vectors, settings, numbers, returned)
     apart = "states that are pytrees of several leaves, which it does not take"
-    left = () if trial.takes_trees() else ((apart, ""),)
+    trees = () if trial.takes_trees() else ((apart, ""),)
     held = [f"{name} at {value}" for name, value in counts.items() if trial.depends_on(name, RUN)]
     options = {"options": " and ".join(held)} if held else {}
+    plain = {**left, **plain_values(step.function.read, told)}  # type: ignore[attr-defined]
+    idle = idle_options(trial.moved_with, plain)
     return replace(
         step,
         life_cycle=trial.life_cycle,
         reuses=trial.reuses_key,
-        untried=(*step.untried, *left),
+        untried=(*step.untried, *untried(idle, left), *trees),
+        idle=told_of(idle, plain, told),
         held={**step.held, **options},
     )
 

@@ -17,10 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.idle_options import idle_options, plain_values, told_of, untried
 from sgverify.adapters.optimizers.kept_values import named_values
-from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, NAMES, uses
+from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, NAMES, constant, uses
+from sgverify.adapters.optimizers.step import apart
 from sgverify.errors import DefinitionError, find_named
-from sgverify.schemes.adapting import Adapter, AdapterSettings, Parameter, adapted_step, is_of
+from sgverify.schemes.adapting import SIZE, Adapter, AdapterSettings, Parameter, adapted_step, is_of
 from sgverify.schemes.dynamics import langevin
 from sgverify.schemes.torch_step import OwnLoss, TorchStep
 
@@ -139,6 +141,15 @@ class TrainingStep:
             self.function(**arguments)
             self._check_optimizers()
             return torch.cat([item.detach().reshape(-1).to(theta.dtype) for item in self.parameters])
+
+    def taken(self, variables: int, values: Mapping[str, Any]) -> list[Tensor]:
+        """The state after a call with these arguments in the place of its own, from a fixed one with fixed draws."""
+        step = copy.copy(self)
+        step._arguments = {**self._arguments, **{name: constant(value) for name, value in values.items()}}
+        place = torch.linspace(-1.3, 2.2, self.dim or 3, dtype=torch.float64)
+        with apart():
+            after = step(*[place] * variables, h=2.0**-5, T=1.0, D=1.25, N=SIZE, n=1.0, dim=len(place))
+        return list(after) if isinstance(after, tuple) else [after]
 
     def _write(self, theta: Tensor) -> None:
         if theta.ndim != 1 or len(theta) != self.dim:
@@ -287,6 +298,9 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         raise DefinitionError(
             f"{told}: reaches no parameter that is trained; expected a module or an optimizer among its globals"
         )
+    left = {name: value for name, value in known.items() if name not in spelled}
+    plain = {**left, **{name: value for name, value in plain_values(read, spelled).items() if name in known}}
+    idle = idle_options(lambda values: step.taken(len(state), values), plain)
     used = tuple(name for name in dynamics.parameters if any(uses(text, name) for text in spelled.values()))
     return adapted_step(
         settings,
@@ -297,7 +311,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         function=step,
         reference=reference,
         conventions=_conventions(found, spelled, known, options, seen, step.dim),
-        untried=tuple(_untried(used, {name: value for name, value in known.items() if name not in spelled})),
+        untried=tuple(_untried(used, left, idle)),
+        idle=told_of(idle, plain, settings.map),
         own_loss=OwnLoss(step.dim, settings.density),
     )
 
@@ -323,12 +338,12 @@ def _conventions(
     return "; ".join(parts)
 
 
-def _untried(used: tuple[str, ...], left: dict[str, Any]) -> list[tuple[str, str]]:
-    found = [] if "T" in used else [("temperatures other than 1", "--set adapter.map.NAME=T")]
-    if left:
-        shown = ", ".join(f"{name}={value!r}" for name, value in left.items())
-        found.append((f"other arguments than {shown}", f"--set adapter.map.{next(iter(left))}=..."))
-    return found
+def _untried(
+    used: tuple[str, ...], left: dict[str, Any], idle: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    if "T" not in used:
+        yield "temperatures other than 1", "--set adapter.map.NAME=T"
+    yield from untried(idle, left, "arguments")
 
 
 ADAPTER = Adapter(

@@ -53,12 +53,14 @@ def proof_scope(dimensions: Extent, steps: Extent = AS_A_SERIES, gradients: Exte
 
 
 def held_of(subject: Subject, scope: Scope) -> Scope:
-    """What an adapter held of somebody's code although a step depends on it.
+    """What an adapter held of somebody's code although a step depends on it, and its options on which none depends.
 
     An answer that examined the steps of a run has seen what a counter does that is held elsewhere.
     """
     texts = getattr(subject.scheme, "held", {})
-    return Scope(**{axis: held(told) for axis, told in texts.items() if axis != "time" or scope.time is None})
+    extents = {axis: held(told) for axis, told in texts.items() if axis != "time" or scope.time is None}
+    told, given = getattr(subject.scheme, "idle", ("", False))
+    return Scope(**extents).meet(Scope(options=tried(told, () if given else None)) if told else Scope())
 
 
 def conclude(judgement: Judgement, scope: Scope, asked: Mapping[Axis, Collection[float]]) -> Judgement:

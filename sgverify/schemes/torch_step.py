@@ -80,6 +80,9 @@ class TorchStep:
     held: Mapping[str, str] = field(default_factory=dict)
     """What an adapter holds although a step depends on it, by the axis of `Scope`: "time" for a counter, "options"."""
 
+    idle: tuple[str, bool] = ("", False)
+    """The options that move nothing, in words, and whether a user gave one of them a number: then nothing passes."""
+
     as_it_is: Callable[..., Any] | None = field(default=None, repr=False)
     """Makes a run of a library's code as it is, from a fresh start; None where the function itself is called in a row."""
 

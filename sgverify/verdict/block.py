@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ MOST_LINES, MOST_NARROW = 8, 12
 """The most lines of a block of `WIDEST` columns, and of a narrower one."""
 ONE_LINE = ("paper",)
 """The rows that take no second line: the others say what a user acts on."""
-WHOLE = ("found", "holds for", "contracts", "cause", "mend", "")
+WHOLE = ("found", "holds for", "contracts", "cause", "mend", "", "no effect")
 """The rows that are shown whole: a verdict with its scope, and why it is none and what mends it, whatever else is said."""
 LISTS = ("called with", "settings", "paper", "not tested")
 """The rows that are lists, of which items are left out where they do not fit."""
@@ -251,7 +251,8 @@ class ClosingBlock:
                 yield "mend", f"{edit.file or 'the printed formula'}, {edit.sentence}"
                 for sign, line, _ in edit.lines:
                     yield "", f"{sign} {line}"
-        reach = reach_text(whole_scope(self.evidence))
+        # Options that move nothing have a row of their own.
+        reach = reach_text(replace(whole_scope(self.evidence), options=None))
         if self.outcome == "PASS" and reach:
             yield "holds for", reach
         if self.outcome != "FAIL":
@@ -263,6 +264,9 @@ class ClosingBlock:
             if self.contraction is not None:
                 yield "contracts", self.contraction
         if self.subject is not None:
+            idle, _ = getattr(self.subject.scheme, "idle", ("", False))
+            if idle:
+                yield "no effect", idle
             conventions = getattr(self.subject.scheme, "conventions", "") or told_unit(self.subject.scheme)
             if conventions:
                 yield "called with", conventions

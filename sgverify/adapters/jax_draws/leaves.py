@@ -100,6 +100,10 @@ class LeafTrial:
         alike = np.allclose(own, own[0]) or len(np.unique(own, axis=0)) == count
         return not (alike and np.allclose(still, still[0]))
 
+    def moved_with(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What the step makes of one state and one key with these settings."""
+        return self._moved(self._states(tree=False), jax.random.key(0), **values)
+
     def _numbered(self, name: str, count: int) -> np.ndarray:
         """What the step makes of one state and one key with each number: a row for each."""
         key, state = jax.random.key(0), self._states(tree=False)

@@ -4,5 +4,5 @@
 T and D; `conventions` reads from the law of one step what the options are where nothing is told, and which buffer is a momentum;
 `kept_values` reads and writes the state that an optimizer keeps, wherever it lies; `step` runs one step of it, and `as_it_is` a
 run of many; `finding` looks which parts the state has, where its counters are held, and whether noise has to be asked for,
-`momentum` which buffer is the momentum.
+`momentum` which buffer is the momentum, and `idle_options` which options move nothing.
 """

@@ -6,14 +6,15 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgverify.adapters.optimizers.idle_options import plain_values, told_of, untried
 from sgverify.adapters.optimizers.kept_values import named_values, names_in
-from sgverify.adapters.optimizers.options import CONVENTIONS, Options, inverted, read_options, uses
+from sgverify.adapters.optimizers.options import CONVENTIONS, Options, inverted, read_options
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting import QUANTITIES, Adapter, AdapterSettings, adapted_step, is_of
+from sgverify.schemes.adapting import Adapter, AdapterSettings, adapted_step, is_of
 from sgverify.schemes.dynamics import Dynamics, langevin
 from sgverify.schemes.memory import Memory
 from sgverify.schemes.scheme import ClaimedOrders
@@ -59,6 +60,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         depends_on_loss,
         find_kept,
         held_counters,
+        idle_of,
         with_closure_differs,
     )
     from sgverify.adapters.optimizers.momentum import find_momentum, find_thermostat
@@ -93,6 +95,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             f"{told}: adapter.order={settings.order!r}: {name} keeps {', '.join(item.name for item in memory)} from step to step, "
             "so that one step has no order of its own; expected adapter.order.invariant=K, or leave it out"
         )
+    plain = {**options.left, **plain_values(options.read, options.told)}
+    idle = idle_of(step, plain)
     asked = ["h", "grad", "dim", *["log_density"] * valued, *dynamics.parameters]
     return adapted_step(
         settings,
@@ -105,8 +109,9 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         memory=memory,
         conventions=_called(options, kept, step),
         own_step=options.own_step,
-        untried=tuple(_untried(options, kept, other_call)),
-        held=_held(step, counter, convention.idle),
+        untried=tuple(_untried(options.left, idle, kept, other_call)),
+        idle=told_of(idle, plain, settings.map),
+        held=_held(step, counter, convention.idle, [n for n in plain if n not in idle]),
         samples=_samples(options, momentum),
         as_it_is=functools.partial(OptimizerRun, step),
     )
@@ -176,20 +181,15 @@ def _samples(options: Options, momentum: MomentumBuffer | None) -> str:
     return "; ".join(parts)
 
 
-def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
+def _held(step: OptimizerStep, counter: str, idle: str, moving: Collection[str]) -> dict[str, str]:
     """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
-    from sgverify.adapters.optimizers.finding import depends_on_option, silent_flag
+    from sgverify.adapters.optimizers.finding import silent_flag
 
     options = step.options
-    plain = [
-        name
-        for name in options.needed
-        if not any(uses(options.told[name], quantity) for quantity in QUANTITIES)
-    ]
     told = [
         f"{name} at {options.told[name]} (--set adapter.map.{name}=... says what it is)"
-        for name in plain
-        if depends_on_option(step, name)
+        for name in options.needed
+        if name in moving
     ]
     told += filter(None, [silent_flag(step)])
     if idle:
@@ -204,13 +204,13 @@ def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     return {axis: text for axis, text in texts.items() if text}
 
 
-def _untried(options: Options, kept: Kept, other_call: str | None) -> Iterator[tuple[str, str]]:
+def _untried(
+    left: Mapping[str, Any], idle: Mapping[str, Any], kept: Kept, other_call: str | None
+) -> Iterator[tuple[str, str]]:
     """What the adapter leaves out, each with the setting that tries it; `other_call`: of step(), "with" or "without" a closure."""
     if other_call is not None:
         yield f"step() {other_call} a closure, which is another step", ""
-    if options.left:
-        shown = ", ".join(f"{name}={value!r}" for name, value in options.left.items())
-        yield f"other options than {shown}", f"--set adapter.map.{next(iter(options.left))}=..."
+    yield from untried(idle, left)
     if not kept.split:
         yield "several parameters and groups, for it takes one alone, or keeps one value for all", ""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.idle_options import idle_options
 from sgverify.adapters.optimizers.kept_values import KeptValue, is_number, leaves, moving, stocks_of
-from sgverify.adapters.optimizers.options import At, Options
+from sgverify.adapters.optimizers.options import At, Options, constant
 from sgverify.adapters.optimizers.step import (
     LATE,
     Buffer,
@@ -34,7 +36,7 @@ from sgverify.schemes.adapting import QUANTITIES, parameter
 from sgverify.schemes.memory import DIM, Axes
 
 STEPS = 4
-"""The number of steps in which what changes is looked for."""
+"""The number of steps in which what changes is looked for, and the options that change nothing."""
 
 AT = {"h": 2.0**-5, "T": 1.0, "D": 1.25}
 """The numbers at which an optimizer is looked at."""
@@ -300,15 +302,38 @@ def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
     }
 
 
-def depends_on_option(step: OptimizerStep, name: str) -> bool:
-    """Does a step depend on an option: is it another one where the option has twice the value?"""
-    read = step.options.read[name]
-    twice = {**step.options.read, name: lambda quantities: type(read(quantities))(2 * read(quantities))}
-    try:
-        other = _moved_with(step, step.kept, replace(step.options, read=twice))
-    except (Exception, SystemExit):
-        return True
-    return not _close(_moved_with(step, step.kept), other)
+def idle_of(step: OptimizerStep, options: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Those of its options, with their values, that move nothing, neither in the first steps nor in one that is held."""
+    split, at = step.kept.split, usual(step.options)
+    losses: list[Gradient | None] = [None, lambda x: (x * x).sum()]
+    # At most as large as its buffers, so that bounds of them and of gradients are passed.
+    start = torch.linspace(-1.3, 2.2, DIMS[0], dtype=torch.float64)
+
+    def taken_with(values: Mapping[str, Any]) -> list[Tensor]:
+        read = {**step.options.read, **{name: constant(value) for name, value in values.items()}}
+        options = replace(step.options, read=read)
+        states = []
+        for loss in losses[: 1 + _takes_closure(step)]:
+            optimizer, parameters = made(
+                options, replace(at, values={**at.values, **values}), parts_of(start, split), step.told
+            )
+            with apart():
+                for _ in range(1, STEPS):
+                    run(
+                        optimizer,
+                        parameters,
+                        lambda x: parts_of(x, split),
+                        lambda x: 3.0 * x + 1,
+                        step.told,
+                        loss,
+                    )
+            states += [
+                taken(step.holding(step.kept, options), 0, nullcontext(), loss)[1],
+                *(p.detach() for p in parameters),
+            ]
+        return states
+
+    return idle_options(taken_with, options)
 
 
 def _moved_with(step: OptimizerStep, kept: Kept, options: Options | None = None) -> Tensor:

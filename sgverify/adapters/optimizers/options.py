@@ -279,6 +279,11 @@ def inverted(name: str, text: str, quantity: str) -> str:
     return next((form.format(told) for known, form in forms[quantity] if known == core), "")
 
 
+def constant(value: Any) -> Parameter:
+    """An option that has the same value everywhere."""
+    return lambda quantities: value
+
+
 def uses(text: Any, quantity: str) -> bool:
     """Does the value of an expression depend on a quantity? It is tried at two values of it."""
     if not isinstance(text, str):

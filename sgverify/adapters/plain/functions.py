@@ -18,9 +18,10 @@ from torch import Tensor
 
 from sgverify.adapters.jax_code import of_jax
 from sgverify.adapters.optimizers import adapter as optimizers
+from sgverify.adapters.optimizers.idle_options import plain_values, told_of, untried
 from sgverify.adapters.optimizers.options import CONVENTIONS
 from sgverify.adapters.plain.calls import EMPTY, PlainCode, as_step, called, constructor, refused, tensors_of
-from sgverify.adapters.plain.trying import PlainStep, held_of, tried
+from sgverify.adapters.plain.trying import PlainStep, held_of, idle_of, tried
 from sgverify.errors import SgverifyError
 from sgverify.schemes.adapting import Adapter, AdapterSettings, adapted_step, is_of
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
@@ -80,9 +81,13 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
 
     run.__name__, run.__wrapped__ = code.name, code.written  # type: ignore[attr-defined]
     run.__signature__ = inspect.signature(PlainStep.__call__)  # type: ignore[attr-defined]
-    left = [
-        name for name, item in code.parameters.items() if item.default is not EMPTY and name not in code.roles
-    ]
+    left = {
+        name: item.default
+        for name, item in code.parameters.items()
+        if item.default is not EMPTY and name not in code.roles
+    }
+    plain = {**left, **plain_values(read, settings.map)}
+    idle = idle_of(step, at, plain)
     made = adapted_step(
         settings,
         found,
@@ -92,9 +97,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
         function=run,
         reference=reference,
         conventions=called(code, step.fixed, settings.map),
-        untried=((f"other {', '.join(left)} than by default", f"--set adapter.map.{left[0]}=..."),)
-        if left
-        else (),
+        untried=tuple(untried(idle, left)),
+        idle=told_of(idle, plain, settings.map),
         held=held,
     )
     return tempered(made) if is_tempered(dynamics, made.declaration) else made

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.idle_options import idle_options
 from sgverify.adapters.optimizers.kept_values import KeptValue, values_below
 from sgverify.adapters.optimizers.step import apart
 from sgverify.adapters.plain.calls import EMPTY, HANDED, ROLES, PlainCode, called, refused
@@ -257,6 +258,20 @@ def _feels(step: PlainStep, at: Mapping[str, Any], name: str, values: Iterable[A
             if not all(map(torch.equal, moved, plain)):
                 return True
     return False
+
+
+def idle_of(step: PlainStep, at: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Those of its arguments, with their values, that move nothing."""
+    before = step.fixed
+
+    def taken_with(values: Mapping[str, Any]) -> list[Tensor]:
+        step.fixed = {**before, **values}
+        try:
+            return _run(step, at)
+        finally:
+            step.fixed = before
+
+    return idle_options(taken_with, options)
 
 
 def _stream() -> Any:
