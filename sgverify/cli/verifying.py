@@ -59,7 +59,7 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
 @click.option(
     "--loader", metavar="FILE.py:NAME", help="The data of that script: a DataLoader, or batches (x, y)."
 )
-@click.option("--quiet", "style", flag_value=QUIET, help="Print the closing block alone.")
+@click.option("--quiet", "style", flag_value=QUIET, help="Print the closing block alone, and no progress.")
 @click.option(
     "--all", "style", flag_value=ALL, help="Print every finding, with the consequences of failures."
 )
@@ -159,13 +159,14 @@ def verify(
     configuration = load_configuration(config, settings)
     with annotated_mistakes(form, scheme):
         step = load_step(scheme, adapter_settings(configuration))
+    quiet = style == QUIET
     # Points that only illustrate are computed where somebody sees them.
     brief = json_path is None and plot_path is None and page_path is None
     # Other processes load torch and sympy while this one does; on a terminal the bar stands there before.
     with (
         annotated_mistakes(form, scheme),
         helpers(Call(scheme, config, settings, tuple(selected), brief), workers) as others,
-        output.progress(f"verifying {scheme}") as progress,
+        output.progress(f"verifying {scheme}", quiet) as progress,
     ):
         from sgverify.checks.progress import keep_evidence
         from sgverify.verdict.asking import enquire
@@ -196,11 +197,13 @@ def verify(
     plot(results, plot_path)
     if badge_path:
         results.write_badge(badge_path)
-        output.say(f"badge: {badge_path}", err=True)
+        if not quiet:
+            output.say(f"badge: {badge_path}", err=True)
     if page_path:
-        with output.progress("writing the page"):
+        with output.progress("writing the page", quiet):
             results.write_page(page_path, watch.provenance())
-        output.say(f"page: {page_path}", err=True)
+        if not quiet:
+            output.say(f"page: {page_path}", err=True)
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
     return EXIT_CODES[results.outcome if compared is None else compared.outcome]

@@ -133,6 +133,16 @@ def test_without_a_terminal_a_line_says_what_runs(
         told("theorem-4", 3, 15)
         time.sleep(0.3)
     assert "verifying mine.py:heun: theorem-4, 3/15 (after less than 1 s)" in capsys.readouterr().err
+    with output.progress("verifying mine.py:heun", quiet=True) as told:
+        told("theorem-4", 3, 15)
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_quiet_call_tells_no_progress(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "FIRST", 0.0)
+    question = ("verify", "sgld-euler", "--checks", "local-order")
+    assert "verifying" in call(*question).err and call(*question, "--quiet").err == ""
 
 
 def test_a_time_that_does_not_pass_leaves_no_trace(call: Call) -> None:

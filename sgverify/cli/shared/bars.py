@@ -72,9 +72,9 @@ class ProgressLines(ProgressBar):
     def __init__(self, title: str) -> None:
         self.shown, self._title, self._last = self, title, title
         self._began, self._over = time.monotonic(), threading.Event()
+        _now_running(title)
 
     def __enter__(self) -> ProgressLines:
-        _now_running(self._title)
         self._stream = sys.stderr
         threading.Thread(target=self._write, daemon=True).start()
         return self

@@ -257,8 +257,14 @@ def show_json(document: dict[str, Any], json_path: str) -> None:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Any]:
-    """Progress on stderr: yields `update(text, done, total)`, a bar with the time left, or lines where there is no terminal."""
+def progress(title: str, quiet: bool = False) -> Iterator[Any]:
+    """Progress on stderr: yields `update(text, done, total)`, a bar with the time left, or lines where there is no terminal.
+
+    Nothing is written with `quiet`.
+    """
+    if quiet:
+        yield ProgressLines(title)
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
