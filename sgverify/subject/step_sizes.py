@@ -118,7 +118,10 @@ HALVINGS = 60
 
 
 FAR = 100.0
-"""Where the mean contracts at every step, a limit of higher moments is sought up to so many of the target's fastest time scales."""
+"""Where the mean contracts at every step, a limit of higher moments is sought up to so many of the target's fastest time scales.
+
+It is derived from nothing: the radius of second moments is no monotone function of h. Answers say how far was searched.
+"""
 
 
 @dataclass(frozen=True)
@@ -137,13 +140,21 @@ class StepSizes:
 
     @cached_property
     def limit(self) -> float:
-        """The step size at which one step stops contracting; in mean square, if minibatches have different Hessians."""
+        """The step size at which one step stops contracting; in mean square, if minibatches have different Hessians.
+
+        Infinity where there is none up to `searched`.
+        """
         of_mean = stability_limit(self.scheme, self.parameters, self.eigenvalues)
         if self.moments is None or not of_mean:
             return of_mean
-        top = of_mean if of_mean < math.inf else FAR * self._fastest
+        top = of_mean if of_mean < math.inf else self.searched
         limit = self.moments.limit(top, SECOND)
         return limit if limit < top else of_mean
+
+    @property
+    def searched(self) -> float:
+        """The step size up to which a limit is sought where the mean contracts at every one: infinity, but of second moments."""
+        return math.inf if self.moments is None else FAR * self._fastest
 
     @cached_property
     def default(self) -> float:

@@ -12,12 +12,15 @@ import torch
 
 from sgverify import Alphabet, compare, exp, scheme, sqrt, torch_step
 from sgverify.advice.comparison import ComparedScheme, SchemeComparison
-from sgverify.advice.comparison.model import COMPARISON, MOST
+from sgverify.advice.comparison.model import COMPARISON, DRAW, MOST
+from sgverify.advice.comparison.rows import SchemeRow
 from sgverify.advice.comparison.writing import write
+from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Provenance
 from sgverify.schemes import kinetic, langevin
 from tests.tables import each_row
+from sgverify.subject.binding import make_subject
 
 STANDARD: dict[str, Any] = {"target": {"name": "gaussian"}}
 
@@ -132,6 +135,34 @@ def test_a_draw_costs_a_step_or_more_and_its_cheapest_step_is_not_the_largest() 
     kinetic, euler = row(found, "sghmc-baoab"), row(found, "sgld-euler")
     assert kinetic.cost_for_error > 1
     assert (euler.step_for_error, euler.cost_for_error) == pytest.approx((1, 1), rel=1e-4)
+
+
+@scheme(langevin)
+def two_stages(theta, *, h, grad, noise, T):
+    half = theta - 3 * h / 10 * grad(theta)
+    return half - 7 * h / 10 * grad(half) + sqrt(2 * T * h) * noise()
+
+
+def test_of_several_minima_the_least_cost_is_taken() -> None:
+    """At curvature r the mean shrinks by (1 - 0.3 h r)(1 - 0.7 h r), which is 0 at two step sizes: the cost has three minima."""
+    c = load_configuration(target={"name": "gaussian", "dim": 2, "precision": [1.0, 0.9]})
+    row = SchemeRow(make_subject(two_stages, c), brief=True, unit=DRAW)
+    for largest in (3.746, 4.491):
+        assert row.cheapest(largest) == pytest.approx(1.579, abs=1e-3), largest
+
+
+@scheme(langevin)
+def of_bounded_steps(theta, *, h, grad, noise, T):
+    return theta - (1 - exp(-h)) / 2000 * grad(theta) + sqrt((1 - exp(-h)) / 1000 * T) * noise()
+
+
+def test_a_limit_of_second_moments_that_is_not_found_is_said_to_be_searched_for() -> None:
+    """The mean contracts at every step; the curvatures of minibatches are random, and no limit is known to be none."""
+    given = {"target": {"name": "linear-regression"}, "gradient": {"kind": "iid", "batch": 300}}
+    row = SchemeRow(make_subject(of_bounded_steps, load_configuration(given)), brief=True)
+    found = row.compared(None, 0.01)
+    assert found.stability_limit is None and not found.unlimited
+    assert found.reasons["stability_limit"].endswith(f"up to h = {row.subject.step_sizes.searched:.4g}")
 
 
 @pytest.mark.parametrize("kind", ["reshuffle", "control-variate"])

@@ -2,7 +2,7 @@
 
 A step of size h asks for g gradients, so that a unit of the dynamics' time costs g/h of them. Schemes of one dynamics have, as
 h -> 0, the same Monte Carlo error for the same time; where dynamics differ, costs are per independent draw instead: g tau, tau the
-sum of the autocorrelations of the coordinate that forgets most slowly.
+sum of the autocorrelations of the coordinate, or the square of one, that forgets most slowly.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from sgverify.advice.comparison.model import ComparedScheme, SchemeComparison
-from sgverify.advice.comparison.rows import DRAW, UNIT, SchemeRow
+from sgverify.advice.comparison.model import DRAW, UNIT, ComparedScheme, SchemeComparison
+from sgverify.advice.comparison.rows import SchemeRow
 from sgverify.advice.size.finding import gradient_label
 from sgverify.advice.step_bias import given_target
 from sgverify.configuration import Configuration, load_configuration

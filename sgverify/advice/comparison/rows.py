@@ -15,7 +15,14 @@ import numpy as np
 from sgverify.advice.certified.asking import of_target
 from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
-from sgverify.advice.comparison.model import AT_THE_COST, OF_THE_SCHEME, ComparedScheme, CurvePoint
+from sgverify.advice.comparison.model import (
+    AT_THE_COST,
+    OF_THE_SCHEME,
+    SAMPLES,
+    UNIT,
+    ComparedScheme,
+    CurvePoint,
+)
 from sgverify.advice.plans.costs import LOST, gradients_per_step, reuses_gradient
 from sgverify.advice.plans.model import PRODUCT
 from sgverify.advice.product_laws import laws_of
@@ -30,8 +37,6 @@ from sgverify.subject.composite import TorchSubject
 from sgverify.subject.step_sizes import typical_step
 from sgverify.subject.subject import Subject
 
-UNIT, DRAW = "unit of time", "independent draw"
-
 RATIO, DEAREST = (2, 4), (64, 16)
 """Of the costs of a curve, and their end in multiples of the cost at which errors are compared; of exact laws, and on grids."""
 
@@ -43,9 +48,6 @@ FARTHEST = 8.0
 
 APART = 8
 """The points of so many curves lie between one another, so that curves on one another show their marks."""
-
-SAMPLES = 24
-"""The steps among which that of a cost per independent draw is bracketed."""
 
 BRIEF = ("stability_limit", "step", "mean_bias", "sd_bias")
 """The fields of an answer without proofs and searches."""
@@ -171,18 +173,30 @@ class SchemeRow:
         return self.gradients * steps
 
     def cheapest(self, step: float) -> float:
-        """The step of least cost up to this one, but on grids: a draw costs more again towards the stability limit."""
+        """The step of least cost up to this one, but on grids: a draw costs more again towards the stability limit.
+
+        It is the least of all minima that `SAMPLES` steps show, from a thousandth on, below which a cost is nearly proportional to
+        1/h. A minimum between two of them, of a ratio of 1.35, at which the cost falls and rises again may be missed.
+        """
         if self.unit == UNIT or type(self.laws).method == "grid":
             return step
         from scipy.optimize import minimize_scalar
 
         def cost(share: float) -> float:
             with suppress(*LOST, SgverifyError):
-                return self.cost_of(share * step)
+                return self.cost_of(math.exp(share) * step)
             return math.inf
 
-        best = float(minimize_scalar(cost, bounds=(1e-3, 1), method="bounded").x)
-        return step if cost(1) <= cost(best) else best * step
+        shares = np.linspace(math.log(1e-3), 0.0, SAMPLES).tolist()
+        costs = [math.inf, *map(cost, shares), math.inf]
+        lowest = [
+            k
+            for k in range(SAMPLES)
+            if costs[k + 1] <= min(costs[k], costs[k + 2]) and costs[k + 1] < math.inf
+        ]
+        ends = [(shares[max(k - 1, 0)], shares[min(k + 1, SAMPLES - 1)]) for k in lowest]
+        between = [float(minimize_scalar(cost, bounds=near, method="bounded").x) for near in ends]
+        return math.exp(min([0.0, *(shares[k] for k in lowest), *between], key=cost)) * step
 
     def step_at(self, cost: float) -> float:
         """The step of a cost; of several the smallest. Raises `Unreached` where none costs so little."""
@@ -279,7 +293,12 @@ class SchemeRow:
         if math.isfinite(self.limit):
             found["stability_limit"] = self.limit
         elif isinstance(laws, ExactLaws):
-            found["unlimited"] = True
+            found["unlimited"] = self.subject.step_sizes.searched == math.inf
+            if not found["unlimited"]:
+                far = self.subject.step_sizes.searched
+                self.reasons["stability_limit"] = (
+                    f"second moments contract at the steps that were tried, up to h = {far:.4g}"
+                )
         else:
             self.reasons["stability_limit"] = "a limit is known on Gaussian targets alone"
         found["curve"] = tuple(filter(None, map(self.point, self._steps(cost))))
