@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.code_edits.search import mended_code
+from sgverify.advice.diagnosis.coefficients import due_coefficient
 from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis, Edit
 from sgverify.advice.diagnosis.own_words import cause_of_loss, cause_of_run, in_own_words, of_edit
 from sgverify.advice.diagnosis.search import MendSearch, shown
@@ -98,8 +99,12 @@ def diagnose(
                     edit, mended = found.shown, found.step if found.shown else None
                     cause = of_edit(found.edit, cause, every, part.scheme)
             elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
+                solved = due_coefficient(part, failed) if right else None
                 search = MendSearch(part, failed, cause)
-                search.run()
+                if solved is not None:
+                    cause, search.mend = solved
+                else:
+                    search.run()
                 if search.mend is not None:
                     edit, mended = shown(search.mend), search.mend.scheme
                 elif cause.name == "claimed-order" or not search.stopped:

@@ -9,7 +9,7 @@ needed: the method of Leimkuhler and Matthews has 1 at finite times and 2 here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 
@@ -61,6 +61,8 @@ class InvariantOrder:
     mixes: bool
     sums: bool = False
     crowd: float = 1.0
+    rest: Polynomial | None = field(default=None, repr=False, compare=False)
+    """What `left` is the text of."""
 
     @property
     def order(self) -> Fraction:
@@ -159,11 +161,11 @@ def _examined(
     first = operator_of(symbols[2], ring)
     stated = generator_of(scheme.dynamics, ring)
     density = StatedDensity(scheme.dynamics, ring)
-    power, left = None, None
+    power, left, found = None, None, None
     for j in range(1, degree + 1):
         rest = density.adjoint(symbols[j])
         if told_from_zero(rest, ring):
-            power, left = Fraction(j, 2), ring.text(rest)
+            power, left, found = Fraction(j, 2), ring.text(rest), rest
             break
     return InvariantOrder(
         dim=dim,
@@ -175,6 +177,7 @@ def _examined(
         mixes=not symbols[1] and spreads(first, ring),
         sums=ring.sums,
         crowd=inf if ring.counts else crowd,
+        rest=found,
     )
 
 
