@@ -118,6 +118,16 @@ for _command, _short in (
     cli.add_command(_command)
 
 
+def _meant(error: click.NoSuchOption) -> str:
+    """The option that takes a quantity of this letter, as --step takes H, or else the key of the configuration; "" for none."""
+    name, options = error.option_name.lstrip("-"), error.ctx.command.params if error.ctx else []
+    found = [option.opts[0] for option in options if getattr(option, "metavar", None) == name.upper()]
+    from sgverify.configuration.loading import ALIASES
+
+    keyed = any("--set" in option.opts for option in options)
+    return next(iter(found), f"--set {ALIASES[name]}=..." if name in ALIASES and keyed else "")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; the console script exits with it."""
     return run_program(cli, "sgverify", arguments)
@@ -170,6 +180,10 @@ def run(commands: click.Group, arguments: list[str], program: str = "sgverify") 
         return 2
     except click.UsageError as error:
         place = error.ctx.command_path if error.ctx else program
+        if isinstance(error, click.NoSuchOption) and (meant := _meant(error)):
+            error = click.UsageError(
+                f"No such option {error.option_name!r}. Did you mean {meant!r}?", error.ctx
+            )
         return _refuse(shortened(f"{error.format_message().rstrip('.')}; see `{place} --help`"))
     except click.ClickException as error:
         return _refuse(shortened(error.format_message()))

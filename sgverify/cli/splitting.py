@@ -10,6 +10,7 @@ from sgverify.cli.shared import output
 from sgverify.cli.shared.options import JSON
 from sgverify.errors import DefinitionError
 from sgverify.evidence.documents import BCH
+from sgverify.user_code import own_code
 
 if TYPE_CHECKING:
     from sgverify.exact.splittings.bch import BCHResult
@@ -65,6 +66,9 @@ def bch(
 ) -> int:
     """Order and leading commutators of a splitting WORD, log(exp(c1 X1) exp(c2 X2) ...).
 
+    WORD is capital letters, or a splitting of an alphabet, FILE.py:NAME or a name of the catalogue, with its own shares. Its
+    letters are proved to be the flows that BCH takes them for; those that are not, as a force-gradient kick, are refused.
+
     Coefficients of the literature are decimals, rounded when they were printed. Read exactly they have some low order; within
     their rounding, half a unit in the last place, they may be consistent with a higher one. Both are said: the exact order is
     proved, the other is not. Decimals that are too short to tell one order from the next are named so.
@@ -76,6 +80,8 @@ def bch(
       # shares of the literature, by name or as printed decimals
       sgverify bch ABABABA --coefficients yoshida4
       sgverify bch ABABA --coefficients "~0.1932,1/2,~0.6136,1/2,~0.1932"
+      # a splitting of your own letters
+      sgverify bch mine.py:plain
       # the equations for symmetric shares of your own
       sgverify bch ABABA --order-conditions symmetric
 
@@ -85,6 +91,9 @@ def bch(
     from sgverify.exact.splittings.printed_decimals import within_rounding
 
     output.check_writable(json_path)
+    word, coefficients = _splitting(word, coefficients)
+    if other is not None:
+        other, other_coefficients = _splitting(other, other_coefficients)
     result = compute(word, coefficients, degree, decimals=decimals)
     within = result.rounding if result.rounded else within_rounding(word, coefficients, degree)
     document: dict[str, Any] = {
@@ -127,6 +136,32 @@ def bch(
         for line in lines:
             output.say(line)
     return 0
+
+
+def _splitting(word: str, coefficients: str | None) -> tuple[str, Any]:
+    """The letters, and the shares that are given or those of a scheme: of one that is named, by its word over an alphabet.
+
+    Raises `DefinitionError` where it has none, or a letter is not proved to be a flow.
+    """
+    from sgverify.schemes.catalogue import NAMED
+
+    if ":" not in word and word not in NAMED:
+        return word, coefficients
+    from sgverify.configuration import Configuration
+    from sgverify.subject.binding import make_subject
+
+    with own_code():
+        subject = make_subject(word, Configuration())
+    splitting = getattr(subject.scheme, "word", None)
+    instead = f"sgverify verify {word} and sgverify compare {word} tell its order"
+    if splitting is None:
+        raise DefinitionError(f"word={word!r}: is no splitting; expected a word over an Alphabet; {instead}")
+    with own_code():
+        proof = subject.alphabet
+    if proof is None or not proof.proved:
+        why = proof.faults[0] if proof is not None else "its letters are not read"
+        raise DefinitionError(f"word={word!r}: BCH takes letters for exact flows, and {why}; {instead}")
+    return splitting.merged, splitting.shares if coefficients is None else coefficients
 
 
 def _answer(result: BCHResult, within: WithinRounding | None) -> list[str]:

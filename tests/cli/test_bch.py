@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Call
 from tests.tables import each_row
+from tests.zoo.letters import LETTERS
 
 
 def test_the_example_of_the_contract(call: Call) -> None:
@@ -204,3 +206,17 @@ def test_whether_two_words_are_conjugate(call: Call) -> None:
         ["--conjugate-to", "AB", "--decimals", "rounded", "--coefficients", "0.5,1,1,1,0.5"],
     ):
         assert call("bch", "ABOBA", *wrong).code == 2
+
+
+def test_a_word_of_ones_own_alphabet_has_its_shares(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(LETTERS, encoding="utf-8")
+    own, letters = call("bch", "mine.py:plain"), call("bch", "KAOAK", "--coefficients", "1/4,1/2,1,1/2,3/4")
+    assert own.code == 0 and own.out == letters.out and "order 1" in own.out
+    assert "order 2" in call("bch", "mine.py:plain", "--coefficients", "1/2,1/2,1,1/2,1/2").out
+    assert call("bch", "sghmc-baoab").out == call("bch", "BAOAB").out
+    refined, none = call("bch", "mine.py:fourth"), call("bch", "sgld-euler")
+    assert refined.code == none.code == 2 and "letter G is not the flow of its generator" in refined.err
+    assert "sgverify verify mine.py:fourth" in refined.err and "is no splitting" in none.err

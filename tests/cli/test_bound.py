@@ -9,6 +9,7 @@ import pytest
 
 import sgverify
 from sgverify.cli import main
+from tests.cli.conftest import Call
 
 
 def test_a_certificate_is_told_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,3 +72,8 @@ def test_refusals(asked: list[str], code: int, said: str, capsys: pytest.Capture
 def test_the_answer_about_a_scheme_has_the_line() -> None:
     results = sgverify.verify("sgld-euler", checks=["local-order"], target={"name": "logistic-regression"})
     assert "contracts   by 2.9 % a step, and at every larger step up to h = 0.2" in str(results)
+
+
+def test_a_quantity_by_its_letter_is_told_its_option_or_its_key(call: Call) -> None:
+    assert "Did you mean '--step'?" in call("bound", "sghmc-baoab", "--m", "1", "--L", "9", "--h", "0.1").err
+    assert "Did you mean '--set schedule.step=...'?" in call("verify", "sgld-euler", "--h", "0.1").err
