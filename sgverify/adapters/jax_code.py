@@ -118,7 +118,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     inner = plain(found)
     assert inner is not None
     given = getattr(found, "keywords", {}) if isinstance(found, functools.partial) else {}
-    state, others, conventions, told = [], {}, dict(CONVENTIONS), reference or inner.__name__
+    others: dict[str, Any] = {}
+    state, conventions, told = [], dict(CONVENTIONS), reference or inner.__name__
     items = {
         name: item
         for name, item in inspect.signature(inner).parameters.items()
