@@ -18,7 +18,7 @@ from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.advice.diagnosis.measured_terms.black_box import black_box_cause
 from sgverify.advice.diagnosis.measured_terms.response import response_cause
 from sgverify.advice.diagnosis.model import Cause
-from sgverify.advice.diagnosis.own_words import of_edit
+from sgverify.advice.diagnosis.own_words import in_own_words, of_edit
 from sgverify.advice.diagnosis.source import Replacement
 from sgverify.checks.order.own_loss_cause import Terms, time_of_call
 from sgverify.configuration import load_configuration
@@ -183,3 +183,14 @@ def test_what_passes_is_told_in_the_order_of_the_answers(monkeypatch: pytest.Mon
     by_time = [(("claim", "b"), {"pass"}), (("claim", "a"), {"pass"})]
     monkeypatch.setattr(code_search, "asked_again", lambda made, asked: by_time)
     assert search._passed(None) == "pass a, b"
+
+
+def test_powers_are_those_of_the_option_and_p_is_what_the_code_keeps() -> None:
+    step = SimpleNamespace(conventions="SGHMC(params, lr=h**2, alpha=h*D); p = lr*buffer/h; one more")
+    told = Cause(
+        "diffusion-power-of-h",
+        "the variance of the noise of p goes as h^5 where h is due: h^(5/2) and not sqrt(h)",
+    )
+    assert in_own_words(told, step).sentence == (
+        "the variance of the noise of p = lr*buffer/sqrt(lr) goes as lr^(5/2) where sqrt(lr) is due: lr^(5/4) and not lr^(1/4)"
+    )

@@ -86,7 +86,21 @@ def in_own_words(cause: Cause, step: TorchStep) -> Cause:
     for quantity, own in names_of(step).items():
         if own != quantity:
             sentence = re.sub(rf"(?<![\w.]){quantity}(?![\w(])", own, sentence)
-    return Cause(cause.name, sentence)
+    # What the dynamics calls p is made of what the code keeps.
+    kept = re.search(r"\bp = ([^;]+)", step.conventions)
+    if kept:
+        made = re.sub(r"(?<!\w)h(?!\w)", names_of(step)["h"], kept[1])
+        sentence = sentence.replace(" of p ", f" of p = {made} ", 1)
+    return Cause(cause.name, _ROOT.sub(_one_power, sentence))
+
+
+_ROOT = re.compile(r"sqrt\((sqrt\()?(\w+)\)(?(1)\)|\^\(?(\d+)(?:/(\d+))?\)?)")
+"""A power of a root, or the root of one."""
+
+
+def _one_power(root: re.Match[str]) -> str:
+    power = Fraction(1, 4) if root[1] else Fraction(int(root[3]), 2 * int(root[4] or 1))
+    return _product(1, [(root[2], power)])
 
 
 TOLD = {
@@ -111,9 +125,11 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Sequence[Evidence], step: T
     if edit.rule == "anew":
         name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
     noun = _NOUNS.get(edit.kind, edit.kind)
-    has = "lacks the factor `{part}`" if edit.rule == "times" else "has `{was}`"
+    has = {"times": "lacks the factor `{part}`", "over": "has the factor `{part}` too many"}.get(
+        edit.rule, "has `{was}`"
+    )
     told = TOLD.get(edit.rule, f"the {noun} {has} in line {{line}}, where `{{now}}` is due")
-    if edit.part and edit.rule != "times":
+    if edit.part and edit.rule not in ("times", "over"):
         told = "line {line} has `{part}`, which is no part of the dynamics"
     elif name == "not-named" and edit.rule == "draw":
         name = "noise-shared"

@@ -109,7 +109,7 @@ class CodeEdits(CodeText):
         for factors, _, (rule, *words) in chain(edits.scaled(term), edits.shortened(term), edits.roots(term)):
             cost = self._cost(rule, words, numbers, term, inside, rooted)
             if cost:
-                new, part = self.product(factors, node), words[0] * (rule == "times")
+                new, part = self.product(factors, node), words[0] * (rule in ("times", "over"))
                 yield from self._put(node, new, kind, rule, cost, part, term.start)
         for factor in term.factors:
             own = factor.node
