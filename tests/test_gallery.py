@@ -14,7 +14,7 @@ from reports.making.gallery import ideas, making, settings, tables
 from reports.making.gallery.frame import drawn
 from reports.making.gallery.numbers import compared
 from sgverify.advice.comparison.model import COMPARISON, MOST
-from sgverify.report.drawing import COLOURS, DARK_COLOURS, DARK_INK, INK
+from sgverify.report.colours import COLOURS, DARK_COLOURS, DARK_INK, INK
 from sgverify.report.svg import file_svg, pdf
 
 GALLERY = Path(__file__).resolve().parents[1] / "reports" / "gallery"

@@ -31,7 +31,6 @@ from sgverify.exact.certificates.pair import read_pair
 from sgverify.exact.certificates.semidefinite import closed_loop
 from sgverify.exact.chain.lyapunov import floats
 from sgverify.keeping.files import write_atomically
-from sgverify.report.rate_plot import write_drawing
 from sgverify.schemes import Scheme, exact, find_scheme
 
 NAMED = (
@@ -239,12 +238,13 @@ def _number(value: float | None) -> str:
 def draw(document: dict[str, Any], path: Path) -> None:
     """Left: (1 - rho)/h against h at L/m = 10, beside the published rate. Right: of BAOAB over h and friction."""
     import matplotlib.ticker
-    from matplotlib.figure import Figure
 
-    from sgverify.report.drawing import COLOURS, STYLE
+    from sgverify.report.colours import COLOURS, STYLE
+    from sgverify.report.picture import Picture
 
     with matplotlib.rc_context(STYLE):
-        drawing = Figure(figsize=(9.6, 3.8), layout="constrained")
+        told = "Certified contraction over the step, against the step size and the friction"
+        drawing = Picture((9.6, 3.8), told, told, layout="constrained")
         left, right = drawing.subplots(1, 2)
         for place, name in enumerate(("sghmc-baoab", "sghmc-aboba", "sghmc-ubu", "sghmc-euler")):
             at = [row for row in document["rows"] if row["scheme"] == name and row["ratio"] == 10]
@@ -288,4 +288,4 @@ def draw(document: dict[str, Any], path: Path) -> None:
         for axis in (right.xaxis, right.yaxis):
             axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         drawing.colorbar(shown, ax=right, label="(1 - rho)/h")
-    write_drawing(drawing, path)
+    drawing.save(path)

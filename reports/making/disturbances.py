@@ -275,10 +275,9 @@ def page(measurements: dict[str, Any]) -> list[str]:
 def draw(measurements: dict[str, Any], path: Path) -> None:
     """Time, memory and report.json against the number of schemes of a report."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
-    from sgverify.report.drawing import COLOURS, STYLE
-    from sgverify.report.rate_plot import write_drawing
+    from sgverify.report.colours import COLOURS, STYLE
+    from sgverify.report.picture import Picture
 
     rows = measurements["sizes"]
     sizes = list(map(int, rows))
@@ -288,7 +287,8 @@ def draw(measurements: dict[str, Any], path: Path) -> None:
         "bytes": ("report.json, MB", 1e6),
     }
     with mpl.rc_context(STYLE):
-        drawing = Figure(figsize=(9.6, 3.0), layout="constrained")
+        told = "Processor time, memory and size of report.json against the number of schemes"
+        drawing = Picture((9.6, 3.0), told, told, layout="constrained")
         for axis, colour, (key, (label, unit)) in zip(
             drawing.subplots(1, 3), COLOURS, parts.items(), strict=False
         ):
@@ -296,7 +296,7 @@ def draw(measurements: dict[str, Any], path: Path) -> None:
                 sizes, [rows[str(size)][key] / unit for size in sizes], "o-", color=colour, markersize=4
             )
             axis.set(xlabel="schemes", title=label, ylim=(0, None), xlim=(0, None))
-        write_drawing(drawing, path)
+        drawing.save(path)
 
 
 if __name__ == "__main__":

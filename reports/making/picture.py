@@ -16,7 +16,7 @@ from reports.making.gallery.frame import RAISED, log_log, slope
 from sgverify import rate
 from sgverify.evidence import Evidence, read_evidence
 from sgverify.keeping.files import write_atomically
-from sgverify.report.drawing import COLOURS, STYLE
+from sgverify.report.colours import COLOURS, STYLE
 from sgverify.report.svg import file_svg
 
 CLAIM = "chen2015/theorem-4"

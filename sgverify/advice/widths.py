@@ -10,7 +10,10 @@ from typing import Annotated, Any
 
 from sgverify.advice.size.model import below
 from sgverify.errors import printable
+from sgverify.evidence import Table
 from sgverify.evidence.published import Name, Number, Published, Says, Size
+from sgverify.report.forms.bars import Bars
+from sgverify.report.forms.result import Exhibit, Result
 
 SMALL, SHIFTED = 0.05, 0.1
 """The relative bias of a standard deviation, and the bias of a mean in standard deviations, from which a step is warned of; the
@@ -20,12 +23,15 @@ draws."""
 NEAR = 0.9
 """The share of the stability limit from which a step is near it."""
 
+DRAWN = 24
+"""The most coordinates in one picture."""
+
 TOLERANCE = 1e-2
 """The relative accuracy of the named step, and of the limit."""
 
 
-@dataclass(frozen=True)
-class StepBias:
+@dataclass(frozen=True, repr=False)
+class StepBias(Result):
     """Mean and standard deviation of draws in each coordinate at a step size, beside those under exp(-U/T).
 
     `sd` are the standard deviations under exp(-U/T), `factors` those of the draws over them, `shifts` the biases of the means in
@@ -156,25 +162,38 @@ class StepBias:
         means = "" if abs(self.shift[0]) <= SHIFTED else f", and means within {SHIFTED:g} sd"
         return f"schedule.step={self.better:g} keeps it within {SMALL:.0%}{means}"
 
+    @property
+    def exhibit(self) -> Exhibit:
+        """Each coordinate's widths; bars of those that are farthest off."""
+        notes = [] if self.limit is None else [f"stability limit: h = {self.limit:.3g}"]
+        if self.forgetting is not None:
+            notes.append(f"the slowest direction forgets its start in {max(1.0, self.forgetting):.3g} steps")
+        told = f"schedule.step={self.step:g} {self.fault}; {self.mend}" if self.matters else self.note
+        notes += [told] if told else []
+        settings = f"{self.scheme} on {self.target}, {self.gradient}, h = {self.step:g} ({self.how})"
+        if not self._rows:
+            return Exhibit(notes=notes, settings=settings)
+        columns = ("coordinate", "sd under exp(-U/T)", "sd of draws over it", "bias of the mean, in sd")
+        farthest = sorted(self._rows, key=lambda row: -abs(math.log(row[2])))[:DRAWN]
+        amounts = tuple((name, factor) for name, _, factor, _ in sorted(farthest, key=self._rows.index))
+        bars = Bars(settings, "sd of draws / sd under exp(-U/T)", amounts, due=1.0)
+        return Exhibit((Table("Widths of draws", columns, self._rows),), (), notes, settings, bars=bars)
+
+    @property
+    def _rows(self) -> tuple[tuple[str, float, float, float], ...]:
+        if not self.factors or self.distrust is not None:
+            return ()
+        names = map(self._label, range(len(self.sd)))
+        return tuple(zip(names, self.sd, self.factors, self.shifts, strict=True))
+
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         return {"schema": WIDTHS.name, **asdict(self)}
 
     def __str__(self) -> str:
-        lines = [f"{self.scheme} on {self.target}, {self.gradient}, h = {self.step:g} ({self.how})"]
-        if self.distrust is None:
-            pairs = enumerate(zip(self.factors, self.shifts, strict=True))
-            lines += [
-                f"  {self._label(i)}: sd x {factor:.4g}, mean {shift:+.2g} sd" for i, (factor, shift) in pairs
-            ]
-        if self.limit is not None:
-            lines.append(f"  stability limit: h = {self.limit:.3g}")
-        if self.forgetting is not None:
-            lines.append(
-                f"  the slowest direction forgets its start in {max(1.0, self.forgetting):.3g} steps"
-            )
-        told = f"schedule.step={self.step:g} {self.fault}; {self.mend}" if self.matters else self.note
-        return "\n".join(map(printable, [*lines, *([f"  {told}"] if told else [])]))
+        rows = [f"{name}: sd x {factor:.4g}, mean {shift:+.2g} sd" for name, _, factor, shift in self._rows]
+        shown = self.exhibit
+        return "\n".join(map(printable, (shown.settings, *(f"  {line}" for line in (*rows, *shown.notes)))))
 
 
 WIDTHS = Published(

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, drawn
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import CONFORMS, INCONCLUSIVE
 from sgverify.user_code import own_code
@@ -34,12 +34,7 @@ from sgverify.user_code import own_code
 @CONFIG
 @SET
 @SCALES
-@click.option(
-    "--plot",
-    "plot_path",
-    metavar="FILE.svg|png|pdf",
-    help="Draw bias, Monte Carlo error and cost of the cheapest plan of each scheme against the step size.",
-)
+@drawn("Draw the cost of the cheapest plan of each scheme against the step size; of a network the widths.")
 @JSON
 def advise(
     target: str,
@@ -70,8 +65,6 @@ def advise(
 
     Exit codes: 0 with advice; 3 where none is to be trusted, as the posterior is not near a Gaussian; 2 the call is wrong.
     """
-    output.check_writable(json_path)
-    check_plot(plot_path)
     _refuse_second_target(target, settings)
     # Errors of the call are reported before torch is loaded.
     from sgverify.configuration import load_configuration
@@ -88,18 +81,7 @@ def advise(
 
     with own_code(), output.progress("comparing") as progress:
         advice = ask(target, schemes, configuration, error=error, progress=progress)
-    if json_path:
-        output.show_json(advice.document(), json_path)
-    if json_path != "-":
-        with output.quiet_pipe():
-            output.say_lines(advice)
-    if plot_path and (advice.plans or advice.network):
-        from sgverify.advice.plans.picture import write_picture
-
-        write_picture(advice, plot_path)
-        output.say(f"plot: {plot_path}", err=True)
-    elif plot_path:
-        output.say("no plot: there is no plan to draw", err=True)
+    output.show_result(advice, json_path, plot_path)
     return 0 if advice.trusted else INCONCLUSIVE
 
 
@@ -111,6 +93,7 @@ def advise(
 @CONFIG
 @SET
 @SCALES
+@drawn("Draw the width of each coordinate over that of the target.")
 @JSON
 def width(
     target: str,
@@ -119,6 +102,7 @@ def width(
     batch: int | None,
     config: str | None,
     settings: tuple[str, ...],
+    plot_path: str | None,
     json_path: str | None,
 ) -> int:
     """Say how wide the draws of SCHEME from TARGET are at a step size, without drawing: the factor of each standard deviation, the
@@ -137,7 +121,6 @@ def width(
 
     Exit codes: 0 told; 3 where it cannot be told, or the chain has no law at this step; 2 the call is wrong.
     """
-    output.check_writable(json_path)
     _refuse_second_target(target, settings)
     from sgverify.configuration import load_configuration
 
@@ -147,11 +130,7 @@ def width(
 
     with own_code():
         found = ask(target, scheme, configuration, step=step, batch=batch)
-    if json_path:
-        output.show_json(found.document(), json_path)
-    if json_path != "-":
-        with output.quiet_pipe():
-            output.say_lines(found)
+    output.show_result(found, json_path, plot_path)
     return 0 if found.factors and found.distrust is None else INCONCLUSIVE
 
 
@@ -190,17 +169,12 @@ def identify(scheme: str, config: str | None, settings: tuple[str, ...], json_pa
     """
     from sgverify.configuration import load_configuration
 
-    output.check_writable(json_path)
     configuration = load_configuration(config, settings)
 
     from sgverify.advice.identification.identifying import identify as ask
 
     found = ask(scheme, configuration)
-    if json_path:
-        output.show_json(found.document(), json_path)
-    if json_path != "-":
-        with output.quiet_pipe():
-            output.say_lines(found)
+    output.show_result(found, json_path)
     return CONFORMS if found.identified else INCONCLUSIVE
 
 
@@ -217,8 +191,9 @@ def identify(scheme: str, config: str | None, settings: tuple[str, ...], json_pa
 )
 @click.option("--order", default=2, show_default=True, help="The order of the invariant law, 1 to 4.")
 @click.option("--show", default=10, show_default=True, help="The most words that are proved and shown.")
+@drawn("Draw the leading error of each word.")
 @JSON
-def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
+def design(dynamics: str, plot_path: str | None, json_path: str | None, **asked: Any) -> int:
     """Search the splittings of DYNAMICS with the smallest leading error of averages, and prove what was found.
 
     DYNAMICS is kinetic, or a word over an alphabet of your own (path/to/file.py:scheme), whose letters are taken. Words and their
@@ -236,15 +211,10 @@ def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
 
     Exit codes: 0 with words; 3 where none has the order, or the time ended before; 2 the call is wrong.
     """
-    output.check_writable(json_path)
 
     from sgverify.advice.design.designing import design as ask
 
     with output.progress("searching") as progress:
         found = ask(dynamics, **asked, progress=progress)
-    if json_path:
-        output.show_json(found.document(), json_path)
-    if json_path != "-":
-        with output.quiet_pipe():
-            output.say_lines(found)
+    output.show_result(found, json_path, plot_path)
     return CONFORMS if found.words and found.searched == found.candidates else INCONCLUSIVE

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SET
+from sgverify.cli.shared.options import CONFIG, JSON, SET, drawn
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
@@ -43,12 +43,14 @@ from sgverify.user_code import own_code
 )
 @CONFIG
 @SET
+@drawn("Draw the shares by which a step contracts, beside published ones.")
 @JSON
 def bound(
     scheme: str,
     step: float | None,
     config: str | None,
     settings: tuple[str, ...],
+    plot_path: str | None,
     json_path: str | None,
     **asked: Any,
 ) -> int:
@@ -67,7 +69,6 @@ def bound(
 
     Exit codes: 0 with a certificate; 3 where there is none at this step; 2 the call is wrong.
     """
-    output.check_writable(json_path)
     from sgverify.configuration import load_configuration
 
     given = {} if step is None else {"schedule.step": step}
@@ -77,9 +78,5 @@ def bound(
 
     with own_code(), output.progress("certifying"):
         found = ask(scheme, configuration, **asked)
-    if json_path:
-        output.show_json(found.document(), json_path)
-    if json_path != "-":
-        with output.quiet_pipe():
-            output.say_lines(str(found))
+    output.show_result(found, json_path, plot_path)
     return 0 if found.proved else INCONCLUSIVE

@@ -88,7 +88,6 @@ def campaign(
     from sgverify.report.writing import prepare_folder
 
     watch = output.Stopwatch()
-    output.check_writable(json_path)
     if not folder:
         raise ConfigurationError(f"--out {folder!r}: expected a folder; leave it out for {DEFAULT_FOLDER}")
     if scheduler is not None and workers is not None:

@@ -23,7 +23,6 @@ from sgverify.cli.shared.options import (
     SET,
     STORE,
     StoreChoice,
-    check_plot,
     plot,
 )
 from sgverify.cli.stored import SUFFIX, Code, read_one, replay_rows
@@ -75,8 +74,6 @@ def rate(
     from sgverify.configuration import load_configuration
 
     watch = output.Stopwatch()
-    output.check_writable(json_path)
-    check_plot(plot_path)
     configuration = load_configuration(config, settings)
     with output.progress("sampling") as progress:
         evidence = ask(scheme, quantity=quantity, config=configuration, method=method, progress=progress)  # type: ignore[arg-type]
@@ -179,7 +176,6 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
     from sgverify.report.errata import explain_errata
 
     watch = output.Stopwatch()
-    output.check_writable(json_path)
     with output.progress("checking formulas") as progress:
         found = check_errata(ids, progress=progress)
     if json_path:
@@ -217,8 +213,6 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     from sgverify.evidence.model import VIOLATES
 
     watch = output.Stopwatch()
-    output.check_writable(json_path)
-    check_plot(plot_path)
     if evidence.endswith(SUFFIX):
         with output.kept(json_path, watch):
             rows = replay_rows(evidence)
@@ -271,8 +265,6 @@ def doctor(json_path: str | None) -> int:
     Exit codes: 0 in order; 1 a library does not fit or a part of the self-test fails.
     """
     from sgverify.cli.installation import INSTALLATION, InstalledPart, SelfTest, examine
-
-    output.check_writable(json_path)
 
     def show(found: InstalledPart | SelfTest) -> None:
         if isinstance(found, InstalledPart):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, drawn
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
@@ -38,7 +38,7 @@ from sgverify.user_code import own_code
 @CONFIG
 @SET
 @SCALES
-@click.option("--plot", "plot_path", metavar="FILE.svg|png|pdf", help="Draw the bias against its cost.")
+@drawn("Draw the bias against its cost.")
 @JSON
 def compare(
     schemes: tuple[str, ...],
@@ -66,8 +66,6 @@ def compare(
 
     Exit codes: 0 with a curve for every scheme; 3 where one has none; 2 the call is wrong.
     """
-    output.check_writable(json_path)
-    check_plot(plot_path)
     if folder is not None:
         from sgverify.report.writing import prepare_folder
 
@@ -83,17 +81,7 @@ def compare(
     watch = output.Stopwatch()
     with own_code(), output.progress("comparing") as progress:
         found = ask(*schemes, config=configuration, error=error, cost=cost, progress=progress)
-    if json_path:
-        output.show_json(found.document(), json_path)
-    if json_path != "-":
-        with output.quiet_pipe():
-            output.say_lines(found)
-    drawn = found.panel is not None
-    if plot_path and drawn:
-        found.plot(plot_path)
-        output.say(f"plot: {plot_path}", err=True)
-    elif plot_path:
-        output.say("no plot: no scheme has a curve", err=True)
+    output.show_result(found, json_path, plot_path)
     if folder:
         from sgverify.advice.comparison.writing import write
 

@@ -7,7 +7,7 @@ import json
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, drawn
 from sgverify.errors import UserError
 from sgverify.evidence.documents import DRAWS
 from sgverify.evidence.model import INCONCLUSIVE
@@ -51,12 +51,7 @@ INTERRUPTED = 130
     help="Record U(theta) of each draw. By default it is recorded where it needs no pass over data: on targets without data and on "
     "quadratic ones.",
 )
-@click.option(
-    "--plot",
-    "plot_path",
-    metavar="FILE.svg|png|pdf",
-    help="Draw traces, marginals beside the Gaussian of the target, and widths as predicted and found.",
-)
+@drawn("Draw traces, marginals beside the Gaussian of the target, and widths as predicted and found.")
 @JSON
 def sample(
     scheme: str,
@@ -112,8 +107,6 @@ def sample(
     from sgverify.schemes.loading import load_step
 
     check_installed()
-    output.check_writable(json_path)
-    check_plot(plot_path)
     if place is not None:
         check_place(place, force=force, resume=resume)
     elif resume or workers > 1:
@@ -186,9 +179,9 @@ def sample(
             "for both; read the draws, or call it again with more"
         ) from None
     if plot_path and summarised:
-        from sgverify.draws.picture import write_picture
+        from sgverify.draws.picture import draw_run
 
-        write_picture(draws, sampling.step_bias, plot_path)
+        draw_run(draws, sampling.step_bias).save(plot_path)
         output.say(f"plot: {plot_path}", err=True)
     if attributes["diverged"]:
         output.say(f"{attributes['diverged']}; the draws end before that step", err=True)

@@ -90,7 +90,6 @@ def bch(
     from sgverify.exact.splittings.bch import bch as compute
     from sgverify.exact.splittings.printed_decimals import within_rounding
 
-    output.check_writable(json_path)
     word, coefficients = _splitting(word, coefficients)
     if other is not None:
         other, other_coefficients = _splitting(other, other_coefficients)

@@ -21,7 +21,6 @@ from sgverify.cli.shared.options import (
     PLOT,
     PROCESSES,
     SET,
-    check_plot,
     check_written,
     plot,
 )
@@ -148,8 +147,6 @@ def verify(
         )
     for key, value in (("adapter.gradient", gradient), ("target.name", loss), ("target.loader", loader)):
         settings = (*settings, f"{key}={value}") if value else settings
-    output.check_writable(json_path)
-    check_plot(plot_path)
     check_written(page_path, "--html", ".html", ".htm")
     check_written(badge_path, "--badge", ".svg")
     click.get_current_context().with_resource(output.none_of_before(page_path, badge_path))

@@ -2,7 +2,7 @@
 
 `sampling` is the command `sample`, `step_choice` its step where none is given and what it needs, of memory and of the extra
 `draws`. `inference_data` holds the draws, `files` writes them, `stored` keeps them while they are drawn and goes on with them,
-`summary` prints a screen about them, `picture` draws them, `trust` judges a run.
+`summary` prints a screen about them, `picture` draws them, `run` is both for a notebook, `trust` judges a run.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from sgverify.draws.summary import diagnosed, labels_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
+
+    from sgverify.report.picture import Picture
 
 MOST = 8
 """Coordinates with a trace and a marginal; of the others the widths alone are drawn."""
@@ -23,17 +24,20 @@ TRACED, LONGEST = 4, 1000
 ROW, FOOT, WIDE = 1.5, 2.6, 9.0
 """Inches: of a coordinate, of the widths below, and from left to right."""
 
+WORDS = 120
+"""Letters of a line above the picture."""
 
-def draw_run(draws: Any, bias: StepBias | None) -> Drawing:
+
+def draw_run(draws: Any, bias: StepBias | None) -> Picture:
     """A row of a trace and a marginal for each coordinate, and below the found widths beside the predicted ones.
 
     `bias` is what was predicted of the run; its Gaussian is drawn where it is known.
     """
     import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Drawing
 
-    from sgverify.report.drawing import STYLE
+    from sgverify.report.colours import STYLE
+    from sgverify.report.drawing import as_label
+    from sgverify.report.picture import Picture
 
     part = diagnosed(draws.posterior)
     values = np.concatenate(
@@ -42,9 +46,10 @@ def draw_run(draws: Any, bias: StepBias | None) -> Drawing:
     labels = list(labels_of(part))
     known = bias if bias is not None and len(bias.sd) == len(labels) else None
     rows = min(MOST, len(labels))
+    verdict = str(draws.attrs.get("verdict", "")).partition(";")[0]
+    title = f"{draws.attrs['scheme']} on {draws.attrs['target']}"
     with matplotlib.rc_context(STYLE):
-        drawing = Drawing(figsize=(WIDE, ROW * rows + FOOT), facecolor="white", layout="constrained")
-        FigureCanvasAgg(drawing)
+        drawing = Picture((WIDE, ROW * rows + FOOT), title, verdict, layout="constrained")
         grid = drawing.add_gridspec(rows + 1, 2, width_ratios=(2, 1), height_ratios=(*[ROW] * rows, FOOT))
         for i in range(rows):
             _trace(drawing.add_subplot(grid[i, 0]), values[..., i], np.asarray(part["draw"]), labels[i])
@@ -56,33 +61,22 @@ def draw_run(draws: Any, bias: StepBias | None) -> Drawing:
                 known.sd[i] if known is not None else None,
             )
         _widths(drawing.add_subplot(grid[rows, :]), values, labels, known)
-        verdict = str(draws.attrs.get("verdict", "")).partition(";")[0]
-        drawing.suptitle(
-            f"{draws.attrs['scheme']} on {draws.attrs['target']}\n{verdict}", fontsize=8, wrap=True
-        )
+        drawing.suptitle(as_label(fill(f"{title}. {verdict}", WORDS)), fontsize=8)
     return drawing
 
 
-def write_picture(draws: Any, bias: StepBias | None, path: str | Path) -> None:
-    """Draw a run into an SVG, PNG or PDF file. Raises `ConfigurationError` for another kind of file."""
-    from sgverify.report.rate_plot import check_plot_path, write_drawing
-
-    check_plot_path(path)
-    write_drawing(draw_run(draws, bias), path)
-
-
 def _trace(axes: Axes, values: np.ndarray, numbers: np.ndarray, label: str) -> None:
-    from sgverify.report.drawing import COLOURS
+    from sgverify.report.colours import COLOURS
 
     every = -(-len(numbers) // LONGEST)
     for chain, colour in zip(values[:TRACED, ::every], COLOURS, strict=False):
-        axes.plot(numbers[::every], chain, color=colour, linewidth=0.4)
+        axes.plot(numbers[::every], chain, color=colour, linewidth=0.4, rasterized=True)
     axes.set_ylabel(label, fontsize=8)
     axes.tick_params(labelsize=7)
 
 
 def _marginal(axes: Axes, values: np.ndarray, centre: float, sd: float | None) -> None:
-    from sgverify.report.drawing import COLOURS, INK
+    from sgverify.report.colours import COLOURS, INK
 
     axes.hist(values.ravel(), bins=50, density=True, color=COLOURS[0], alpha=0.4)
     if sd:
@@ -96,7 +90,7 @@ def _marginal(axes: Axes, values: np.ndarray, centre: float, sd: float | None) -
 
 def _widths(axes: Axes, values: np.ndarray, labels: list[str], known: StepBias | None) -> None:
     """Standard deviations over those of exp(-U/T), with the spread of those of single chains as the error; else as they are."""
-    from sgverify.report.drawing import COLOURS, INK
+    from sgverify.report.colours import COLOURS, INK
 
     places, unit = np.arange(len(labels)), np.asarray(known.sd) if known is not None else 1.0
     found = values.std((0, 1), ddof=1) / unit

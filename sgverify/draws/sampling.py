@@ -46,7 +46,7 @@ from sgverify.targets.registry import dressed
 from sgverify.verdict.notebooks import with_progress
 
 if TYPE_CHECKING:
-    from arviz import InferenceData
+    from sgverify.draws.run import RunDraws
 
 _LOG = logging.getLogger("sgverify")
 
@@ -65,7 +65,7 @@ def sample(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
     **overrides: Unpack[SamplingOverrides],
-) -> InferenceData:
+) -> RunDraws:
     """Draws of a scheme, as ArviZ InferenceData: chains x draws x coordinates, with sample statistics and provenance.
 
     `scheme`, `config` and `overrides` as in `sgverify.verify`: `chains`, `steps`, `burn_in`, `thinning`, `schedule`,
@@ -120,11 +120,13 @@ def sample(
         stopping = stoppable(signal.SIGINT)
     with stopping as stop:
         draws = sampling.draw(progress, out=out, resume=resume, workers=workers, stop=stop, say=_LOG.info)
+    from sgverify.draws.run import RunDraws
+
     if draws.attrs["diverged"]:
         _LOG.warning(f"{draws.attrs['diverged']}: the draws end there; take a smaller schedule.step")
     if "verdict" in draws.attrs:
         _LOG.info(draws.attrs["verdict"])
-    return draws
+    return RunDraws(draws, sampling.step_bias)
 
 
 @dataclass(frozen=True, eq=False)

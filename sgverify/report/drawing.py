@@ -10,34 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import escaped
 from sgverify.evidence import Point
+from sgverify.report.colours import COLOURS, MARKERS, PAPER, SOFT, STYLE
 from sgverify.report.figures import Curve, Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure as Drawing
 
-# Okabe and Ito's colours, darkened where they are pale.
-COLOURS = (
-    "#0b6aa8",
-    "#c8501e",
-    "#0b8a65",
-    "#a3549a",
-    "#8a6d00",
-    "#3a3f8f",
-    "#b0304f",
-    "#4d7a1f",
-    "#6b5a4a",
-    "#0f7f8c",
-)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
-INK, SOFT, GRID, PAPER = "#1a1c1e", "#5b6166", "#dfe2e4", "#fdfdfc"
+    from sgverify.report.picture import Picture
 
-# The same on a dark screen.
-DARK_COLOURS = (
-    "#5ab4ee", "#f08a5d", "#44c9a0", "#dd92d2", "#d9bb45", "#9a9ff0", "#f27a95", "#a3cf6a", "#c9b29a", "#5fd0de",
-)  # fmt: skip
-DARK_INK, DARK_SOFT, DARK_GRID, DARK_PAPER = "#e6e7e8", "#a2a8ad", "#2f3337", "#16181a"
 SIZE = (6.4, 4.4)
 MARGIN = 0.06
 LEAST_HEIGHT = 1 / 3
@@ -53,32 +34,9 @@ VALUES = {"mse": "mean square error", "covariance": "relative error", "wasserste
 # Left, right, low and high limit of the axes.
 Frame = tuple[float, float, float, float]
 
-# Any: matplotlib types the keys one by one.
-STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "sgverify",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
-    "text.color": INK,
-    "axes.edgecolor": SOFT,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": SOFT,
-    "ytick.color": SOFT,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-}
 
-
-def draw(figure: Figure) -> Drawing:
-    """The figure as a matplotlib one.
+def draw(figure: Figure) -> Picture:
+    """The figure, drawn.
 
     Filled markers: positive values; hollow: negative; a bar across the curve: a change of sign in between; a
     0 on the axis: exactly zero; a cross at the top: diverged. Exact points are joined, sampled ones carry
@@ -86,12 +44,11 @@ def draw(figure: Figure) -> Drawing:
     the curve that the claim speaks of, the dotted one the corrected claim's.
     """
     import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Drawing
+
+    from sgverify.report.picture import Picture
 
     with matplotlib.rc_context(STYLE):
-        drawing = Drawing(figsize=SIZE)
-        FigureCanvasSVG(drawing)
+        drawing = Picture(SIZE, figure.title, figure.description)
         axes = drawing.add_axes((0.115, 0.1 + _legend_height(figure), 0.865, 0.88 - _legend_height(figure)))
         frame = frame_of(figure)
         for curve in figure.curves:
@@ -126,7 +83,7 @@ def as_label(text: str) -> str:
 def put_legend(axes: Axes, columns: int = 2) -> None:
     """The legend, in the lower left corner of the drawing."""
     axes.legend(
-        loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transFigure, ncols=columns,
+        loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transSubfigure, ncols=columns,
         borderaxespad=0, borderpad=0, handlelength=2.6,
     )  # fmt: skip
 

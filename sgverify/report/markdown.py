@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from sgverify.claims import claims
 from sgverify.claims.claim import Publication
 from sgverify.errors import printable
-from sgverify.evidence import Document, Erratum, Evidence, Study
+from sgverify.evidence import Document, Erratum, Evidence, Study, Table
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, refuted_by_weight, word
 from sgverify.report.errata import MEANINGS as WEIGHTS
+from sgverify.report.forms.lines import cell_text
 from sgverify.report.formulas import in_a_line
 from sgverify.report.matrix import PROOFS, Group, groups
 from sgverify.report.page.pages import UNTITLED
 from sgverify.report.page.story import Story, story_of
-from sgverify.report.studies import cell_text, remarks, sections
+from sgverify.report.studies import remarks, sections
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
@@ -223,9 +224,7 @@ def study_blocks(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]
         *_pictures(pictures),
     ]
     for table in study.tables:
-        rows = [list(map(as_text, table.columns))]
-        rows += [[as_text(cell_text(cell)) for cell in row] for row in table.rows]
-        blocks += [f"**{as_text(table.title)}**", table_of(rows)]
+        blocks += table_blocks(table)
     notes = [
         *study.notes,
         *(f"{panel.title}: {remark}" for panel in study.panels for remark in remarks(panel)),
@@ -233,6 +232,12 @@ def study_blocks(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]
     if notes:
         blocks.append("\n".join(f"- {as_text(note)}" for note in notes))
     return blocks
+
+
+def table_blocks(table: Table) -> list[str]:
+    """The blocks of a table: its title, and its rows."""
+    rows = [[as_text(cell_text(cell)) for cell in row] for row in (table.columns, *table.rows)]
+    return [f"**{as_text(table.title)}**", table_of(rows)]
 
 
 def _errata(formulas: Sequence[Erratum]) -> str:

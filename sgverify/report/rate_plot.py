@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Point
-from sgverify.keeping.files import write_atomically
-from sgverify.report.drawing import COLOURS, SOFT, STYLE, as_label, draw_curve, frame_of, set_log_axes
+from sgverify.report.colours import COLOURS, SOFT, STYLE
+from sgverify.report.drawing import as_label, draw_curve, frame_of, set_log_axes
 from sgverify.report.figures import Curve, Figure
 from sgverify.report.wording import error_name, fitted_line, fitted_text, found_text, predicted_text, variable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
 
-SUFFIXES = (".svg", ".png", ".pdf")
+    from sgverify.report.picture import Picture
+
 SIZE = (7.2, 5.4)
-DOTS = 150
 WIDTH = 112
 LINE, MARGIN = 0.032, 0.018
 """The height of a line of text and of the margin, as shares of the picture's."""
@@ -63,16 +59,8 @@ def rate_to_draw(evidence: Iterable[Evidence]) -> Evidence | None:
     return next(filter(has_rate, sorted(evidence, key=rank)), None)
 
 
-def check_plot_path(path: str | Path) -> None:
-    """Raise `ConfigurationError` for a file that is no SVG, PNG or PDF."""
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise ConfigurationError(
-            f"--plot {str(path)!r}: expected a file that ends in {' or '.join(SUFFIXES)}"
-        )
-
-
-def draw_rate(evidence: Evidence) -> Drawing:
-    """The points of a rate on logarithmic axes, as a matplotlib figure.
+def draw_rate(evidence: Evidence) -> Picture:
+    """The points of a rate on logarithmic axes, drawn.
 
     |value| is shown, and its sign is not lost: filled markers are positive, hollow ones negative, an upright bar marks
     a change of sign, a 0 an exact zero, a cross at the top a diverged run. Sampled points carry bars of two standard
@@ -84,13 +72,13 @@ def draw_rate(evidence: Evidence) -> Drawing:
     if not has_rate(evidence):
         raise ValueError(f"{evidence.id} has no rate to draw")
     import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Drawing
+
+    from sgverify.report.picture import Picture
 
     with matplotlib.rc_context(STYLE):
-        drawing = Drawing(figsize=SIZE, facecolor="white")
-        FigureCanvasAgg(drawing)
+        title = f"{evidence.outcome}: {evidence.claim} ({evidence.check})"
         scheme, said = fill(evidence.scheme, WIDTH), _said(evidence)
+        drawing = Picture(SIZE, f"{title}, {evidence.scheme}", said)
         above = MARGIN + LINE * (3.4 + scheme.count("\n"))
         below = MARGIN + LINE * (4.2 + said.count("\n"))
         line = fitted_line(evidence)
@@ -100,7 +88,6 @@ def draw_rate(evidence: Evidence) -> Drawing:
         if line:
             axes.set_xlabel("")
             _draw_residuals(drawing.add_axes((0.1, below, 0.87, strip - GAP), sharex=axes), line, evidence)
-        title = f"{evidence.outcome}: {evidence.claim} ({evidence.check})"
         drawing.text(0.02, 1 - MARGIN, as_label(title), va="top", fontsize=10.5, weight="bold")
         drawing.text(0.02, 1 - MARGIN - 1.2 * LINE, as_label(scheme), va="top", fontsize=8.5)
         drawing.text(0.02, MARGIN, as_label(said), va="bottom", fontsize=8.5, color=SOFT, linespacing=1.3)
@@ -120,32 +107,6 @@ def _draw_residuals(axes: Axes, line: Mapping[str, Any], evidence: Evidence) -> 
     axes.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3))
     axes.grid(True)
     axes.tick_params(labelsize=8)
-
-
-def write_rate(evidence: Evidence, path: str | Path) -> None:
-    """Draw a rate into an SVG, PNG or PDF file; the same evidence gives the same bytes.
-
-    Raises `ConfigurationError` for another kind of file, `UserError` where it cannot be written.
-    """
-    check_plot_path(path)
-    write_drawing(draw_rate(evidence), path)
-
-
-def write_drawing(drawing: Drawing, path: str | Path) -> None:
-    """Write a drawing as SVG, PNG or PDF by the file's name; the same drawing gives the same bytes."""
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):
-        kind = Path(path).suffix.lower()[1:]
-        if kind != "svg":
-            raw = io.BytesIO()
-            metadata = {"Software": None} if kind == "png" else {"CreationDate": None, "Producer": None}
-            drawing.savefig(raw, format=kind, dpi=DOTS, metadata=metadata)
-            write_atomically(path, raw.getvalue())
-            return
-        text = io.StringIO()
-        drawing.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        write_atomically(path, text.getvalue())
 
 
 def _draw(axes: Axes, evidence: Evidence) -> None:

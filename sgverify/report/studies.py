@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from sgverify.errors import UserError
 from sgverify.evidence import Cell, Panel, Series, Study
+from sgverify.report.colours import COLOURS, INK, SOFT, STYLE
 from sgverify.report.drawing import (
-    COLOURS,
     ERROR_BARS,
-    INK,
     SIZE,
-    SOFT,
-    STYLE,
     Frame,
     as_label,
     draw_bars,
@@ -29,7 +28,9 @@ from sgverify.report.drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import FigureBase
+
+    from sgverify.report.picture import Picture
 
 FIGURES = "The paper's figures"
 COMPARISONS = "Comparisons"
@@ -50,27 +51,6 @@ def study_anchor(id: str) -> str:
     return "study-" + id.replace("/", "-")
 
 
-def cell_text(value: Cell) -> str:
-    """A cell of a study's table: numbers to four digits, whole ones in full."""
-    if value is None:
-        return "—"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)
-
-
-def column_lines(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> list[str]:
-    """A table for a terminal: the first column to the left, the others to the right."""
-    lines = [head, *([cell_text(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "".join(
-            f"  {text:{'>' if k else '<'}{w}}" for k, (text, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in lines
-    ]
-
-
 def numeric(value: Cell) -> bool:
     """Is the cell a number?"""
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -89,7 +69,11 @@ MARGIN = 0.05
 FEW = 12
 """The most points of an exact curve that are marked if it has no sampled points; more marks would hide the curve."""
 
+NOTHING = "plot: nothing of this answer is a curve to draw; expected one with curves; print it instead"
 WIDE_LABEL = 34
+WORDS = 96
+"""The letters of a line above a picture."""
+
 NEGATIVE: Any = (0, (4, 2))
 CHANGING: Any = (0, (1, 2))
 STACKED = 0.035
@@ -100,36 +84,96 @@ Point = tuple[float, float, float]
 
 def places_of(study: Study) -> dict[str, int]:
     """Colour and marker of every label, the same in all panels of the study."""
-    labels = (series.label for panel in study.panels for series in panel.series)
+    return _places(study.panels)
+
+
+def _places(panels: Iterable[Panel]) -> dict[str, int]:
+    labels = (series.label for panel in panels for series in panel.series)
     return {label: place for place, label in enumerate(dict.fromkeys(labels))}
 
 
-def draw_panel(panel: Panel, places: Mapping[str, int], above: str = "") -> Drawing:
-    """The panel as a matplotlib figure; the curves with the label `above` lie over the others.
+def draw_panel(panel: Panel, places: Mapping[str, int], above: str = "") -> Picture:
+    """The panel, drawn; the curves with the label `above` lie over the others.
 
     Exact values are joined; sampled points carry bars of two standard errors; printed ones are stars. A logarithmic
     axis shows |value|: negative parts of a curve are dashed, negative points hollow, an upright bar marks a change of
     sign, a 0 on the axis an exact zero. A missing value leaves a gap and a cross at the top.
     """
     import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Drawing
+
+    from sgverify.report.picture import Picture
 
     with matplotlib.rc_context(STYLE):
-        drawing = Drawing(figsize=SIZE)
-        FigureCanvasSVG(drawing)
-        columns, height = _legend_shape(panel)
-        axes = drawing.add_axes((0.115, 0.1 + height, 0.865, 0.84 - height))
-        frame = _frame(panel)
-        y_label = f"|{panel.y_label}|" if _folded(panel) else panel.y_label
-        set_axes(axes, frame, (panel.x_scale, panel.y_scale), (panel.x_label, y_label), fine=True)
-        for series in sorted(panel.series, key=lambda series: series.label == above):
-            plain = series.kind == "exact" and "sampled" in _kinds(panel.series)[series.label]
-            _draw_series(axes, series, places[series.label], panel.y_scale == "log", frame, plain)
-        _draw_missing(axes, panel, places)
-        _label(axes, panel, places)
-        put_legend(axes, columns)
+        drawing = Picture(SIZE, panel.title, description_of(panel))
+        _draw_panel(drawing, panel, places, above)
     return drawing
+
+
+def draw_panels(
+    panels: Sequence[Panel], stars: Sequence[tuple[float, float]] = (), above: str = ""
+) -> Picture:
+    """Panels in two columns, each under its title; a label has one colour and marker in all of them.
+
+    `stars` mark points of the first panel, in the colours of its curves, the first one large; `above` are words above it.
+    Raises `UserError` where there are no panels.
+    """
+    if not panels:
+        raise UserError(NOTHING)
+    import matplotlib
+
+    from sgverify.report.picture import Picture
+
+    places = _places(panels)
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    with matplotlib.rc_context(STYLE):
+        size = (SIZE[0] * columns, SIZE[1] * rows)
+        drawing = Picture(size, panels[0].title, " ".join(map(description_of, panels)))
+        parts = [drawing] if len(panels) == 1 else drawing.subfigures(rows, columns, squeeze=False).flat
+        for part, panel in zip(parts, panels, strict=False):
+            axes = _draw_panel(part, panel, places)
+            if len(panels) > 1:
+                axes.set_title(as_label(panel.title), loc="left", fontsize=9)
+        for place, (x, y) in enumerate(stars):
+            colour = COLOURS[place % len(COLOURS)]
+            drawing.axes[0].plot([x], [y], "*", color=colour, markersize=9 if place else 17, zorder=3)
+        if above:
+            words = fill(above, WORDS)
+            left, low, width, height = drawing.axes[0].get_position().bounds
+            drawing.axes[0].set_position((left, low, width, height - 0.03 * words.count("\n")))
+            drawing.text(0.02, 0.985, as_label(words), va="top", fontsize=8)
+    return drawing
+
+
+def draw_into(axes: Axes, panels: Sequence[Panel]) -> Axes:
+    """The first panel, drawn into axes that somebody made; raises `UserError` where there is none."""
+    if not panels:
+        raise UserError(NOTHING)
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        _draw_curves(axes, panels[0], _places(panels[:1]))
+        axes.legend()
+    return axes
+
+
+def _draw_panel(drawing: FigureBase, panel: Panel, places: Mapping[str, int], above: str = "") -> Axes:
+    columns, height = _legend_shape(panel)
+    axes = drawing.add_axes((0.115, 0.1 + height, 0.865, 0.84 - height))
+    _draw_curves(axes, panel, places, above)
+    put_legend(axes, columns)
+    return axes
+
+
+def _draw_curves(axes: Axes, panel: Panel, places: Mapping[str, int], above: str = "") -> None:
+    frame = _frame(panel)
+    y_label = f"|{panel.y_label}|" if _folded(panel) else panel.y_label
+    set_axes(axes, frame, (panel.x_scale, panel.y_scale), (panel.x_label, y_label), fine=True)
+    for series in sorted(panel.series, key=lambda series: series.label == above):
+        plain = series.kind == "exact" and "sampled" in _kinds(panel.series)[series.label]
+        _draw_series(axes, series, places[series.label], panel.y_scale == "log", frame, plain)
+    _draw_missing(axes, panel, places)
+    _label(axes, panel, places)
 
 
 def description_of(panel: Panel) -> str:

@@ -1,4 +1,4 @@
-"""A drawing as SVG: a file of its own, or an element of a page that themes it by CSS.
+"""A drawing as a file of its own, SVG or PDF, or as an element of a page that themes it by CSS.
 
 Matplotlib writes it; here colours become the page's variables, fonts the page's, exponents are raised, and ids begin with a prefix,
 so that several drawings share a page.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from sgverify.report.drawing import (
+from sgverify.errors import ConfigurationError
+from sgverify.report.colours import (
     COLOURS,
     DARK_COLOURS,
     DARK_GRID,
@@ -25,13 +27,13 @@ from sgverify.report.drawing import (
     PAPER,
     SOFT,
     STYLE,
-    draw,
 )
-from sgverify.report.figures import Figure
 from sgverify.report.formulas import in_a_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+SUFFIXES = (".svg", ".png", ".pdf")
 
 _THEMED = {
     INK: "var(--ink)",
@@ -48,9 +50,12 @@ _REFERENCE = re.compile(r"(?<=url\(#)|(?<=^#)")
 """The place before the name in a reference to an id, in a style or a link."""
 
 
-def inline_svg(figure: Figure, prefix: str) -> str:
-    """The figure as an `<svg>` element, as `embedded` makes it."""
-    return embedded(draw(figure), prefix, in_a_line(figure.title), in_a_line(figure.description))
+def check_plot_path(path: str | Path) -> None:
+    """Raise `ConfigurationError` for a file that is no SVG, PNG or PDF."""
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ConfigurationError(
+            f"--plot {str(path)!r}: expected a file that ends in {' or '.join(SUFFIXES)}; name one"
+        )
 
 
 def embedded(drawing: Drawing, prefix: str, title: str, description: str) -> str:
@@ -77,11 +82,15 @@ def embedded(drawing: Drawing, prefix: str, title: str, description: str) -> str
     return _written(root)
 
 
-def file_svg(drawing: Drawing, title: str, description: str) -> str:
-    """A drawing as a file of its own for light and dark screens, as a code host shows it beside text."""
+def file_svg(drawing: Drawing, title: str, description: str, unit: str = "") -> str:
+    """A drawing as a file of its own for light and dark screens; its lengths in pixels, or in a `unit`."""
     root = ElementTree.fromstring(embedded(drawing, "s", title, description))
     _, _, width, height = root.attrib["viewBox"].split()
-    root.attrib |= {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height}
+    root.attrib |= {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "width": f"{width}{unit}",
+        "height": f"{height}{unit}",
+    }
     style = Element("style")
     light = {variable[4:-1]: colour for colour, variable in _THEMED.items()}
     dark = {variable[4:-1]: _DARK[colour] for colour, variable in _THEMED.items()}

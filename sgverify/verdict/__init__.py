@@ -2,8 +2,8 @@
 
 `answering` has `verify` and `rate`, as users call them, and `notebooks` shows their progress there. `asking` chooses the
 questions: full gradients and minibatches. `findings` are what the evidence says, `lines` prints them as they come in, `untested`
-names the settings that were not tried, `block` lays out the outcome with its cause and mend, and `results` is the object that a
-user gets, `page` its HTML page.
+names the settings that were not tried, `block` lays out the outcome with its cause and mend, `results` and `rate_result` are the
+objects that a user gets, `page` is the HTML page.
 """
 
 from __future__ import annotations

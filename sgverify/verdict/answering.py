@@ -5,21 +5,35 @@ Both show their progress in a notebook.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import ParamSpec, Unpack
 
 from sgverify.checks.applicable_claims import Progress
 from sgverify.checks.verify_and_rate import Source
 from sgverify.checks.verify_and_rate import rate as one_rate
 from sgverify.configuration import load_configuration
 from sgverify.configuration.overrides import Overrides
+from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.verdict.asking import enquire
 from sgverify.verdict.notebooks import with_progress
+from sgverify.verdict.rate_result import RateResult
 from sgverify.verdict.results import Results
 
-rate = with_progress(one_rate)
+Given = ParamSpec("Given")
+
+
+def _with_forms(question: Callable[Given, Evidence]) -> Callable[Given, RateResult]:
+    @wraps(question)
+    def asked(*arguments: Given.args, **named: Given.kwargs) -> RateResult:
+        return RateResult.of(question(*arguments, **named))
+
+    return asked
+
+
+rate = with_progress(_with_forms(one_rate))
 
 
 @with_progress

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.advice.comparison.comparing import comparable, compare_subject
 from sgverify.advice.comparison.model import SchemeComparison
-from sgverify.advice.comparison.texts import inline_figure
 from sgverify.checks.check import Matter
 from sgverify.claims import claims
 from sgverify.errors import NotExpandableError, Unreached, UserError
@@ -20,13 +19,13 @@ from sgverify.evidence import Document, Evidence, Provenance
 from sgverify.evidence.crash import Crash
 from sgverify.exact.readings.formula import formula, text_of
 from sgverify.report.answer import assumed, badge
+from sgverify.report.drawing import draw
 from sgverify.report.figures import figures
 from sgverify.report.formulas import with_formulas
 from sgverify.report.matrix import Group, groups
 from sgverify.report.page.environment import page_of
 from sgverify.report.page.pages import choices, sections_of_claims
 from sgverify.report.page.story import story_of
-from sgverify.report.svg import inline_svg
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import exponent_text, gradient_text
 from sgverify.schemes import Scheme, TorchStep
@@ -137,7 +136,7 @@ def render_answer(
         "figures": [
             {
                 "title": f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}",
-                "svg": Markup(inline_svg(figure, f"f{number}")),
+                "svg": Markup(draw(figure).embedded(f"f{number}")),
             }
             for number, figure in enumerate(figures(evidence), start=1)
         ],
@@ -280,7 +279,7 @@ def _costs(
         gradient = gradient_text(subject.configuration.model_dump())
         found = attempted(partial(_compared, subject))
         if isinstance(found, SchemeComparison) and found.panel is not None:
-            svg = Markup(inline_figure(found.panel, f"w{number}"))
+            svg = Markup(found.picture().embedded(f"w{number}"))
             yield {"gradient": gradient, "why": "", "comparison": found, "svg": svg}
             continue
         why = found if isinstance(found, str) else f"{found.exception} ({found.place})"

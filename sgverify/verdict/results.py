@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from sgverify.checks.progress import raised_on
 from sgverify.errors import UserError, printable
-from sgverify.evidence import Evidence, whole_outcome
+from sgverify.evidence import Evidence, Table, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.keeping.stopping import late
-from sgverify.report.wording import method_text
+from sgverify.report.forms.result import Exhibit, Result
+from sgverify.report.rate_plot import draw_rate, rate_to_draw
+from sgverify.report.wording import (
+    method_text,
+)
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 from sgverify.verdict.asking import Enquiry
@@ -32,13 +36,11 @@ from sgverify.verdict.findings import (
 )
 
 if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
-
     from sgverify.advice.diagnosis.model import Diagnosis
     from sgverify.advice.size.model import HowLarge
     from sgverify.evidence import Provenance
     from sgverify.evidence.storage import WholeAnswer
+    from sgverify.report.picture import Picture
     from sgverify.verdict.block import ClosingBlock
     from sgverify.verdict.untested import Untried
 
@@ -57,7 +59,7 @@ COLOURS = {
 }
 
 
-class Results(Sequence[Evidence]):
+class Results(Sequence[Evidence], Result):
     """The answers of `verify`: a sequence of `Evidence` with one outcome.
 
     >>> import sgverify
@@ -222,14 +224,27 @@ class Results(Sequence[Evidence]):
     def __repr__(self) -> str:
         return f"{self.verdict.text()}\n  {len(self)} answers; results.to_dataframe() shows each"
 
-    def _repr_html_(self) -> str:
-        """The block and a table of the findings, for notebooks."""
-        rows = []
+    @property
+    def exhibit(self) -> Exhibit:
+        """A table of the findings on each matter."""
+        tables = []
         for matter, question in MATTERS.items():
             findings = folded(findings_of(item for item in self if matter_of(item) == matter))
             if findings:
-                rows.append(f'<tr><th colspan="{COLUMNS}" style="text-align:left">{question}</th></tr>')
-            rows += [_table_row(finding) for finding in findings]
+                tables.append(Table(question, COLUMNS, tuple(map(_cells, findings))))
+        block = self.verdict
+        rows = dict(block.rows())
+        told = (f"{block.outcome}  {block.scheme}: {block.finding}", rows.get("settings"))
+        return Exhibit(
+            tuple(tables), settings=". ".join(filter(None, told)), notes=tuple(map(str, block.untested))
+        )
+
+    def _repr_html_(self) -> str:
+        """The block and the tables of the findings, for notebooks."""
+        rows = []
+        for table in self.exhibit.tables:
+            rows.append(f'<tr><th colspan="{len(COLUMNS)}" style="text-align:left">{table.title}</th></tr>')
+            rows += [_table_row(row) for row in table.rows]
         colour = COLOURS[self.outcome]
         block = html.escape(self.verdict.text())
         return (
@@ -237,42 +252,32 @@ class Results(Sequence[Evidence]):
             f"<details><summary>{len(self)} answers</summary><table>{''.join(rows)}</table></details>"
         )
 
-    def to_dataframe(self) -> pandas.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row for each piece of evidence: outcome, scheme, claim, check, gradient, exponents, method, reason, seconds."""
-        import pandas
+        same = ("outcome", "scheme", "claim", "check", "method", "verdict", "reason", "seconds", "id")
+        return [
+            {
+                **{name: getattr(item, name) for name in same},
+                "gradient": gradient_of(item),
+                "predicted": item.predicted.exponent,
+                "found": item.found.exponent,
+            }
+            for item in self
+        ]
 
-        return pandas.DataFrame(
-            [
-                {
-                    "outcome": item.outcome,
-                    "scheme": item.scheme,
-                    "claim": item.claim,
-                    "check": item.check,
-                    "gradient": gradient_of(item),
-                    "predicted": item.predicted.exponent,
-                    "found": item.found.exponent,
-                    "method": item.method,
-                    "verdict": item.verdict,
-                    "reason": item.reason,
-                    "seconds": item.seconds,
-                    "id": item.id,
-                }
-                for item in self
-            ]
-        )
+    @property
+    def drawable(self) -> bool:
+        """Is one of the answers a rate with points?"""
+        return rate_to_draw(self) is not None
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The picture of one rate, a failing one if there is any; written to `path` (.svg or .png) if one is given.
+    def picture(self) -> Picture:
+        """The picture of one rate, a failing one if there is any.
 
         Raises `UserError` where nothing of the answer is a rate with points.
         """
-        from sgverify.report.rate_plot import draw_rate, rate_to_draw, write_rate
-
         drawn = rate_to_draw(self)
         if drawn is None:
             raise UserError("plot: nothing of this answer is a rate in h or L with points to draw")
-        if path is not None:
-            write_rate(drawn, path)
         return draw_rate(drawn)
 
     def save(self, path: str | Path) -> None:
@@ -312,18 +317,20 @@ class Results(Sequence[Evidence]):
         return round(sum(item.seconds for item in self), 3)
 
 
-COLUMNS = 5
-"""The columns of the table for notebooks: outcome, check, gradients, finding, method."""
+COLUMNS = ("outcome", "check", "gradients", "finding", "method")
 
 
-def _table_row(finding: Finding) -> str:
-    """A row of the table for notebooks."""
+def _cells(finding: Finding) -> tuple[str, ...]:
     item = finding.first
     kinds = ", ".join(dict.fromkeys(map(gradient_of, finding.evidence)))
-    folded_here = f" ({consequences(finding.folded)})" if finding.folded else ""
-    texts = [item.outcome, item.check, kinds, said(item) + folded_here, method_text(item)]
-    cells = [f'<td style="text-align:left">{html.escape(text)}</td>' for text in texts]
-    cells[0] = cells[0].replace("left", f"left;color:{COLOURS[item.outcome]}", 1)
+    inside = f" ({consequences(finding.folded)})" if finding.folded else ""
+    return (item.outcome, item.check, kinds, said(item) + inside, method_text(item))
+
+
+def _table_row(row: Sequence[Any]) -> str:
+    """A row of the table for notebooks."""
+    cells = [f'<td style="text-align:left">{html.escape(text)}</td>' for text in row]
+    cells[0] = cells[0].replace("left", f"left;color:{COLOURS[row[0]]}", 1)
     return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -123,7 +123,7 @@ def test_dynamics_that_differ_are_compared_by_independent_draws_and_equal_curves
     found = compare("sgld-euler", "sghmc-euler", "sghmc-momentum", config=STANDARD)
     assert found.unit == "independent draw"
     assert all(one.independent_draw == pytest.approx(found.cost, rel=1e-9) for one in found.schemes)
-    assert "nearly one curve: sghmc-euler, sghmc-momentum" in found.notes
+    assert "nearly one curve: sghmc-euler, sghmc-momentum" in found.remarks
     assert found.panel is not None
     assert {series.label for series in found.panel.series} == {"sgld-euler", "sghmc-euler = sghmc-momentum"}
 
@@ -191,7 +191,7 @@ def test_all_files_are_written_and_the_answer_is_read_again(
         "prefers-color-scheme" in (tmp_path / "out" / "figure.svg").read_text()
         and splittings.to_latex() == tex
     )
-    assert len(splittings.panel.series) <= MOST and "<svg" in splittings._repr_html_()
+    assert len(splittings.panel.series) <= MOST and "data:image/svg+xml" in splittings._repr_html_()
 
 
 def _plain(comparison: SchemeComparison) -> Any:

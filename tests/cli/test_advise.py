@@ -42,7 +42,7 @@ def test_a_posterior_that_is_no_gaussian_is_not_to_be_trusted(call: Call) -> Non
     find_schema("advice").check(answer.document, "the answer")
     drawn = call("advise", "mixture", "sgld-euler", "--plot", "advice.svg")
     assert drawn.out.startswith("not to be trusted here: ")
-    assert "no plot: there is no plan to draw" in drawn.err and not Path("advice.svg").exists()
+    assert "no plot: nothing of this answer can be drawn" in drawn.err and not Path("advice.svg").exists()
 
 
 def test_the_picture_has_errors_and_costs_of_each_scheme(call: Call) -> None:

@@ -19,7 +19,7 @@ def test_what_violates_is_drawn_before_the_rest(call: Call, tmp_path: Path) -> N
     )
     assert answer.code == 1
     assert answer.err == "plot of chen2015/theorem-4 (stationary-bias), fail: a.svg\n"
-    assert "found: h^0" in (tmp_path / "a.svg").read_text()
+    assert "found: h⁰" in (tmp_path / "a.svg").read_text()
     again = call("replay", "e.json", "--run-code", "--plot", "b.svg")
     assert again.code == 1 and (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
@@ -35,6 +35,25 @@ def test_where_there_is_no_rate_no_file_is_made(call: Call, tmp_path: Path) -> N
     answer = call("verify", "mine.py:wrong", "--checks", "sgverify/stated-order", "--plot", "a.svg")
     assert answer.code == 1 and answer.err.startswith("no plot: ")
     assert not (tmp_path / "a.svg").exists()
+
+
+DRAWN = [
+    ("width", "gaussian-mean", "sgld-euler", "--step", "1e-4"),
+    ("bound", "sgld-euler", "--m", "1", "--L", "10", "--step", "0.05"),
+    ("design", "kinetic", "--letters", "ABO", "--show", "2"),
+]
+
+
+@pytest.mark.parametrize("words", DRAWN, ids=lambda words: words[0])
+def test_amounts_are_drawn_as_bars(call: Call, words: tuple[str, ...], tmp_path: Path) -> None:
+    answer = call(*words, "--plot", "a.pdf", "--json", "-")
+    assert (answer.code, answer.err.splitlines()[-1]) == (0, "plot: a.pdf")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    refused = call(*words, "--plot", "a.jpg")
+    assert (refused.code, refused.out) == (
+        2,
+        "",
+    ) and "expected a file that ends in .svg or .png or .pdf" in refused.err
 
 
 @pytest.mark.parametrize("path", ["a.gif", "a", "no/a.svg", ""])

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from sgverify.evidence import Point
-from sgverify.report.drawing import COLOURS, DARK_COLOURS, ERROR_BARS, MARKERS, draw, frame_of, set_log_ticks
+from sgverify.report.colours import COLOURS, DARK_COLOURS, MARKERS
+from sgverify.report.drawing import ERROR_BARS, draw, frame_of, set_log_ticks
 from sgverify.report.figures import MOST_CURVES, figures
-from sgverify.report.svg import inline_svg
 
 
 def find(evidence, quantity, group):
@@ -154,7 +154,7 @@ def test_sampled_points_have_bars_and_no_line(evidence):
 
 def test_values_at_the_edge_of_what_floats_hold_are_drawn(evidence):
     figure = curve_of(evidence, planted({"value": 5e-324}, {"value": 1e300}))
-    assert inline_svg(figure, "f1").endswith("</svg>")
+    assert draw(figure).embedded("f1").endswith("</svg>")
 
 
 def test_a_figure_of_zeros_alone_is_drawn(evidence):
@@ -164,7 +164,7 @@ def test_a_figure_of_zeros_alone_is_drawn(evidence):
 
 def test_the_same_figure_gives_the_same_bytes_and_ids_of_its_own(evidence):
     figure = figures(evidence)[0]
-    first, second = inline_svg(figure, "f1"), inline_svg(figure, "f1")
+    first, second = draw(figure).embedded("f1"), draw(figure).embedded("f1")
     assert first == second
     import re
 
@@ -177,7 +177,7 @@ def test_the_same_figure_gives_the_same_bytes_and_ids_of_its_own(evidence):
 
 def test_names_in_a_figure_are_text_and_never_markup(evidence):
     (figure,) = figures([dataclasses.replace(evidence[1], scheme="one<b>&two")])
-    text = inline_svg(figure, "f1")
+    text = draw(figure).embedded("f1")
     assert "<b>" not in text and text.count("one&lt;b&gt;&amp;two") >= 2
     import xml.etree.ElementTree as ElementTree
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Found, Point, Predicted
-from sgverify.report.rate_plot import draw_rate, has_rate, write_rate
+from sgverify.report.rate_plot import draw_rate, has_rate
 
 STEPS = (0.16, 0.08, 0.04, 0.02, 0.01)
 
@@ -64,8 +65,8 @@ def test_points_that_fall_as_claimed_stay_along_the_line_or_below() -> None:
 
 
 def text_of(item: Evidence, folder: Path) -> str:
-    write_rate(item, folder / "a.svg")
-    return (folder / "a.svg").read_text()
+    draw_rate(item).save(folder / "a.svg")
+    return re.sub("<[^>]+>", "", (folder / "a.svg").read_text())
 
 
 def test_signs_errors_and_points_that_are_not_there_are_told(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_signs_errors_and_points_that_are_not_there_are_told(tmp_path: Path) -> 
     text = text_of(evidence(points=points, method="monte-carlo", found=Found(1.371, 1, 1.622)), tmp_path)
     for said in (
         "hollow: negative", "|: changes sign", "0: exactly zero", "x: diverged or unknown", "two standard errors",
-        "found: effective h^(1.37) [1, 1.62]", "the verdict is that of the test",
+        "found: effective h1.37 [1, 1.62]", "the verdict is that of the test",
     ):  # fmt: skip
         assert said in text, said
 
@@ -97,7 +98,7 @@ def test_a_value_beside_a_change_of_sign_does_not_press_the_others_flat(tmp_path
 def test_the_same_evidence_gives_the_same_bytes(tmp_path: Path) -> None:
     for suffix in ("svg", "png"):
         for name in ("a", "b"):
-            write_rate(evidence(), tmp_path / f"{name}.{suffix}")
+            draw_rate(evidence()).save(tmp_path / f"{name}.{suffix}")
         first, second = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in ("a", "b"))
         assert first == second
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
@@ -121,7 +122,7 @@ def test_what_is_no_rate_is_not_drawn(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="has no rate to draw"):
             draw_rate(item)
     with pytest.raises(ConfigurationError, match=r"\.svg or \.png"):
-        write_rate(evidence(), tmp_path / "a.gif")
+        draw_rate(evidence()).save(tmp_path / "a.gif")
 
 
 def test_residuals_are_drawn_below_the_points_where_there_is_a_regression(tmp_path: Path) -> None:

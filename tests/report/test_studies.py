@@ -8,10 +8,11 @@ import re
 import pytest
 
 from sgverify.evidence import Document, Panel, Provenance, Series, Study, Table, read_studies
-from sgverify.report.drawing import COLOURS, INK, PAPER
+from sgverify.report.colours import COLOURS, INK, PAPER
+from sgverify.report.forms.lines import cell_text
 from sgverify.report.markdown import render_markdown
 from sgverify.report.page.pages import EVIDENCE, render_page
-from sgverify.report.studies import COMPARISONS, FEW, FIGURES, cell_text, draw_panel, places_of, study_anchor
+from sgverify.report.studies import COMPARISONS, FEW, FIGURES, draw_panel, places_of, study_anchor
 from sgverify.report.writing import write_report
 from tests.report.test_page import Page
 from tests.tables import each_row

@@ -13,10 +13,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from sgverify.evidence import Panel, Series
-from sgverify.report.drawing import STYLE, draw
+from sgverify.report.colours import STYLE
+from sgverify.report.drawing import draw
 from sgverify.report.figures import figures
 from sgverify.report.studies import draw_panel
-from sgverify.report.svg import embedded, file_svg, inline_svg
+from sgverify.report.svg import embedded, file_svg
 
 MANY = 400
 """Sampled points; each has a mark, a bar and the two caps of the bar."""
@@ -96,7 +97,7 @@ def test_every_reference_leads_to_an_id_and_each_id_is_there_once(drawing: Figur
 
 
 def test_exponents_in_a_figure_are_raised(evidence):
-    drawn = inline_svg(figures(evidence)[0], "f")
+    drawn = draw(figures(evidence)[0]).embedded("f")
     assert "h²" in drawn and "^" not in re.sub(r"(?s)<(title|desc)\b.*?</\1>", "", drawn)
 
 

@@ -91,7 +91,8 @@ def test_a_violation_leaves_a_minimal_configuration_its_evidence_a_plot_and_a_ro
     stored = read_evidence(kept.stored).evidence
     assert stored == (found.evidence,) and kept.stored.parent.name == "sgverify-counterexamples"
     assert (kept.stored.parent / ".gitignore").read_text() == "*\n"
-    assert "found: L^0" in kept.plot.read_text() and "claimed: L^(-2/3)" in kept.plot.read_text()
+    drawn = re.sub("<[^>]+>", "", kept.plot.read_text())
+    assert "found: L⁰" in drawn and "claimed: L-2/3" in drawn
     (row,) = read_regressions(ROWS)
     assert (row.scheme, row.claim, row.check) == ("mine.py:warm", "chen2015/theorem-3", "mse")
     assert row.configuration == {"temperature": 2.0} and row.reason == found.evidence.reason

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reports.making.calibration.document import Bar, Calibration, Counted, Tally, write_calibration
 from sgverify.keeping.files import write_atomically
-from sgverify.report.drawing import GRID, INK, PAPER, SOFT, STYLE
+from sgverify.report.colours import GRID, INK, PAPER, SOFT, STYLE
 from sgverify.report.svg import file_svg
 from sgverify.report.writing import prepare_folder
 

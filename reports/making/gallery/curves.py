@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reports.making.gallery.frame import Numbers, Picture, log_log
-from sgverify.report.drawing import COLOURS, INK, SOFT
+from sgverify.report.colours import COLOURS, INK, SOFT
 
 SHADE = COLOURS[0]
 LEVELS = (0.5, 0.9)

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from sgverify.report.drawing import SOFT, STYLE, set_log_ticks
+from sgverify.report.colours import SOFT, STYLE
+from sgverify.report.drawing import set_log_ticks
 
 Numbers = Mapping[str, Any]
 

@@ -46,6 +46,6 @@ def render(folder: Path) -> None:
                 comparison.plot(home / "figures" / f"{name}.{kind}")
     for picture in PICTURES:
         drawing = drawn(picture, numbers)
-        told = file_svg(drawing, picture.title, picture.caption)
+        told = file_svg(drawing, picture.title, picture.caption, "pt")
         write_atomically(home / "figures" / f"{picture.name}.svg", told)
         write_atomically(home / "figures" / f"{picture.name}.pdf", pdf(drawing))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reports.making.gallery.frame import Numbers, Picture, label, log_log, pairs, slope
-from sgverify.report.drawing import COLOURS, SOFT
+from sgverify.report.colours import COLOURS, SOFT
 
 ONE, TWO, THREE, FOUR = COLOURS[:4]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from reports.making.gallery.frame import Numbers, Picture
 from reports.making.gallery.settings import CHAPTERS
 from sgverify.advice.comparison.model import COMPARISON, SchemeComparison
-from sgverify.advice.comparison.texts import markdown
+from sgverify.report.forms.result import Exhibit
 from sgverify.report.markdown import as_text
 
 
@@ -33,7 +33,8 @@ def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
         lines += [f"## {chapter.title}", "", chapter.text, ""]
         if comparison.panel is not None:
             lines += [f"![{comparison.panel.title}](figures/{name}.svg)", ""]
-        lines += [markdown(comparison.settings, comparison.tables, comparison.notes)]
+        exhibit = Exhibit(comparison.tables, notes=tuple(comparison.remarks), settings=comparison.settings)
+        lines += [exhibit.to_markdown()]
     errors = dict.fromkeys(error for comparison in found.values() for error in comparison.leading_errors)
     lines += [
         "## Leading errors",

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
 
+from sgverify.evidence import Table
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
+from sgverify.report.forms.bars import Bars
+from sgverify.report.forms.result import Exhibit, Result
 
 WIDTH = 80
 
@@ -22,8 +25,8 @@ class PublishedBound:
     distance: Number | None = None
 
 
-@dataclass(frozen=True)
-class CertifiedBound:
+@dataclass(frozen=True, repr=False)
+class CertifiedBound(Result):
     """The certificate of one scheme at one step size, for every U with m <= U'' <= L, in every dimension.
 
     Two copies with the same draws, and full gradients or gradient noise that does not depend on theta, approach each other by the
@@ -69,17 +72,54 @@ class CertifiedBound:
         """Is there a certificate at this step?"""
         return self.decay is not None
 
+    @property
+    def decays(self) -> tuple[tuple[str, float], ...]:
+        """The shares 1 - rho by which a step contracts: certified, the most that can be, published, and elsewhere."""
+        named = {
+            f"certified at h = {self.step:.4g}": self.decay,
+            "no certificate can exceed": self.slowest,
+            **{bound.source: bound.decay for bound in self.published},
+        }
+        if self.fastest_step is not None:
+            named[f"certified at h = {self.fastest_step:.4g}, the fastest"] = self.fastest_decay
+        if self.best_friction is not None:
+            named[f"certified with D = {self.best_friction:.4g}, the best"] = self.best_decay
+        return tuple((name, value) for name, value in named.items() if value is not None)
+
+    @property
+    def exhibit(self) -> Exhibit:
+        """The contraction a step, in bars too, and the bounds of the distance."""
+        friction = "" if self.friction is None else f", D = {self.friction:g}"
+        of = "" if self.origin is None else f", the bounds of {self.origin}"
+        code = "" if self.law is None else f" ({self.law})"
+        settings = (
+            f"{self.scheme}{code} at h = {self.step:g}{friction}, T = {self.temperature:g}, for every U with "
+            f"{self.m:.4g} <= U'' <= {self.L:.4g}{of}, in every dimension"
+        )
+        scale = "sqrt(d)" if self.dimension is None else f"(d = {self.dimension})"
+        distances = [("certified", self.distance), *((b.source, b.distance) for b in self.published)]
+        known = tuple((name, value) for name, value in distances if value is not None)
+        shown = (
+            Table("Contraction", ("bound", "1 - rho a step"), self.decays),
+            Table("Distance in the long run", ("bound", f"W2(theta, posterior) / {scale}"), known),
+        )
+        notes = [line.strip() for line in (*self._contraction(), *self._distance())]
+        bars = Bars(
+            f"{self.scheme}, {self.m:.4g} <= U'' <= {self.L:.4g}",
+            "share 1 - rho by which a step contracts",
+            self.decays,
+        )
+        return Exhibit(
+            tuple(t for t in shown if t.rows), (), notes, settings, bars=bars if self.decays else None
+        )
+
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         return {"schema": BOUND.name, **asdict(self)}
 
     def __str__(self) -> str:
-        friction = "" if self.friction is None else f", D = {self.friction:g}"
-        of = "" if self.origin is None else f", the bounds of {self.origin}"
-        code = "" if self.law is None else f" ({self.law})"
         lines = [
-            f"{self.scheme}{code} at h = {self.step:g}{friction}, T = {self.temperature:g}, for every U with "
-            f"{self.m:.4g} <= U'' <= {self.L:.4g}{of}, in every dimension",
+            self.exhibit.settings,
             *(f"  {line}" for line in (*self._contraction(), *self._distance())),
         ]
         indented = (" " * (len(line) - len(line.lstrip()) + 4) for line in lines)

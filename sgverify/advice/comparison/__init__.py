@@ -1,6 +1,6 @@
 """Schemes side by side: orders, leading errors, stability, and what a bias costs.
 
-`model` is the answer with its tables and its picture, in `texts` as LaTeX, Markdown and SVG; `comparing` computes it, each scheme
+`model` is the answer with its tables and its curves; `comparing` computes it, each scheme
 in `rows`; `torch_laws` has the laws of torch code; `writing` makes the page and the files of a folder.
 """
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from sgverify.errors import printable
 from sgverify.evidence import Panel, Series, Table
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas
-    from matplotlib.figure import Figure
+from sgverify.report.forms.lines import column_lines, section_lines
+from sgverify.report.forms.result import Exhibit, Result
 
 MOST = 8
 """The most curves in one picture: more cannot be told apart by their colours."""
@@ -105,8 +100,8 @@ class ComparedScheme:
         return None if value is None else value if isinstance(value, str) else float(value)
 
 
-@dataclass(frozen=True)
-class SchemeComparison:
+@dataclass(frozen=True, repr=False)
+class SchemeComparison(Result):
     """The schemes, the cheapest for the error first, on one target and with one gradient estimator.
 
     `cost` is that at which errors are compared, in gradients (of single data, if the target has `data`) per `unit`. `error`: that
@@ -177,7 +172,18 @@ class SchemeComparison:
         return {reason: _letters(number) for number, reason in enumerate(told)}
 
     @property
-    def notes(self) -> list[str]:
+    def exhibit(self) -> Exhibit:
+        """Tables, leading errors, remarks and curves."""
+        return Exhibit(
+            self.tables,
+            () if self.panel is None else (self.panel,),
+            [*self.leading_errors, *self.remarks],
+            f"{', '.join(map(self.name, self.schemes))} on {self.settings}",
+            self.conventions,
+        )
+
+    @property
+    def remarks(self) -> list[str]:
         """The reasons of empty cells, curves that are nearly one, and the count of gradients."""
         found = [f"({mark}) {reason}" for reason, mark in self.marks.items()]
         found += [f"{name}: {row.counted}" for name, row in self._named if row.counted]
@@ -230,60 +236,15 @@ class SchemeComparison:
         return {"schema": COMPARISON.name, **asdict(self)}
 
     def __str__(self) -> str:
-        # What a list of schemas does without.
-        from sgverify.report.studies import column_lines
-
         lines = [fill(self.settings, WIDTH)]
         for table in self.tables:
-            lines += ["", table.title, *map(printable, column_lines(table.columns, table.rows))]
-        for heading, said in (
-            ("leading error", self.leading_errors),
-            ("notes", [*self.notes, self.conventions]),
-        ):
-            lines += ["", f"{heading}:"] if said else []
-            lines += [
-                printable(line)
-                for item in said
-                for line in fill(
-                    item, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-                ).split("\n")
-            ]
-        return "\n".join(lines)
+            lines += ["", table.title, *map(printable, column_lines((table.columns, *table.rows)))]
+        sections = (("leading error", self.leading_errors), ("notes", [*self.remarks, self.conventions]))
+        return "\n".join([*lines, *section_lines(sections, WIDTH)])
 
-    def __repr__(self) -> str:
-        return f"<SchemeComparison of {', '.join(map(self.name, self.schemes))} on {self.target}; print it, .plot(), .to_latex()>"
-
-    def _repr_html_(self) -> str:
-        from sgverify.advice.comparison.texts import svg
-
-        return f"{svg(self.panel) if self.panel else ''}<pre>{escape(str(self))}</pre>"
-
-    def to_dataframe(self) -> pandas.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row a scheme, a column a field; the points of curves are left out."""
-        import pandas
-
-        return pandas.DataFrame(
-            [{k: v for k, v in asdict(row).items() if k != "curve"} for row in self.schemes]
-        )
-
-    def to_latex(self) -> str:
-        """A table environment with booktabs, the settings in its caption."""
-        from sgverify.advice.comparison.texts import latex
-
-        caption = f"{', '.join(map(self.name, self.schemes))} on {self.settings}. {self.conventions}"
-        return latex(caption, self.tables, [*self.leading_errors, *self.notes])
-
-    def to_markdown(self) -> str:
-        """Tables, leading errors and notes as Markdown."""
-        from sgverify.advice.comparison.texts import markdown
-
-        return markdown(self.settings, self.tables, [*self.leading_errors, *self.notes, self.conventions])
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The bias against the cost; written to `path` (.svg, .png or .pdf) if given. Raises `UserError` without a curve."""
-        from sgverify.advice.comparison.texts import draw, write_plot
-
-        return draw(self.panel) if path is None else write_plot(self.panel, path)
+        return [{k: v for k, v in asdict(row).items() if k != "curve"} for row in self.schemes]
 
 
 COMPARISON = Published(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
 from sgverify.advice.comparison.model import SchemeComparison
-from sgverify.advice.comparison.texts import csv_text, inline_figure
 from sgverify.evidence import Document, Provenance
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.report.page.environment import page_of
@@ -23,11 +25,11 @@ def write(comparison: SchemeComparison, folder: str | Path, provenance: Provenan
         "table.tex": comparison.to_latex(),
         "table.md": comparison.to_markdown(),
         # A reason stands in the place of a value that there is not.
-        "table.csv": csv_text(
+        "table.csv": _csv(
             fields,
             ([_or_reason(getattr(s, k), s.reasons.get(k, "")) for k in fields] for s in comparison.schemes),
         ),
-        "curves.csv": csv_text(("scheme", "step", "cost", "bias"), points),
+        "curves.csv": _csv(("scheme", "step", "cost", "bias"), points),
         "comparison.json": json_text(comparison.document()),
     }
     for name, content in files.items():
@@ -42,10 +44,17 @@ def page(comparison: SchemeComparison, provenance: Provenance) -> str:
     """One page, with nothing from outside."""
     from markupsafe import Markup
 
-    svg = "" if comparison.panel is None else Markup(inline_figure(comparison.panel, "f"))
+    svg = "" if comparison.panel is None else Markup(comparison.picture().embedded("f"))
     document = Document((), provenance)
     return page_of("comparison.html", document=document, comparison=comparison, svg=svg)
 
 
 def _or_reason(value: object, reason: str) -> object:
     return reason if value is None else value
+
+
+def _csv(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Rows of values under their names."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([head, *rows])
+    return stream.getvalue()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from textwrap import fill
 from typing import Annotated, Any
 
 from sgverify.errors import printable
+from sgverify.evidence import Table
 from sgverify.evidence.published import Count, Name, Published, Says, Size
+from sgverify.report.forms.bars import Bars
+from sgverify.report.forms.lines import column_lines, section_lines
+from sgverify.report.forms.result import Exhibit, Result
 
 WIDTH = 100
 """Columns of a line of prose; a definition is never broken."""
@@ -40,8 +43,8 @@ class DesignedWord:
     definition: Annotated[str, Says("Python text that defines the scheme as `best`")]
 
 
-@dataclass(frozen=True)
-class Design:
+@dataclass(frozen=True, repr=False)
+class Design(Result):
     """The words found, the best first, and what the ranking holds for.
 
     `searched` of `candidates` words were looked at, the others were not reached within the time; `left_out` says of words why they
@@ -59,36 +62,43 @@ class Design:
     left_out: tuple[str, ...]
     holds_for: tuple[str, ...]
 
+    @property
+    def exhibit(self) -> Exhibit:
+        """The words, the best first, and bars of their leading errors."""
+        asked = f"order {self.order} of the invariant law, gradients a step at most {self.gradients}"
+        settings = f"{self.dynamics}, letters {', '.join(self.letters)}: {asked}"
+        notes = (*self.left_out, *self.holds_for)
+        if not self.words:
+            return Exhibit(notes=notes, settings=settings)
+        table = Table("Words by their leading error", _HEAD, tuple(map(_cells, self.words)))
+        amounts = tuple((one.word, one.error) for one in self.words)
+        bars = Bars(f"Words with {asked}", f"leading error, times h^{self.order}", amounts)
+        return Exhibit((table,), (), notes, settings, bars=bars)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One row a word, a column a field."""
+        return [asdict(one) for one in self.words]
+
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         return {"schema": DESIGN.name, **asdict(self)}
 
     def __str__(self) -> str:
-        asked = f"order {self.order} of the invariant law, gradients a step at most {self.gradients}"
-        lines = [printable(f"{self.dynamics}, letters {', '.join(self.letters)}: {asked}")]
-        if self.words:
+        lines = [printable(self.exhibit.settings)]
+        for table in self.exhibit.tables:
             best = self.words[0]
-            lines += [*_table(self.words), "", f"{best.word}, to paste into a file:", "", best.definition]
-        else:
+            shown = column_lines((table.columns, *table.rows), left=len(_HEAD))
+            lines += [*shown, "", f"{best.word}, to paste into a file:", "", best.definition]
+        if not self.words:
             lines.append(f"  none of {self.searched} words of at most {self.length} letters has it")
-        for heading, said in (("left out", self.left_out), ("holds for", self.holds_for)):
-            lines += ["", f"{heading}:"] if said else []
-            lines += [fill(one, WIDTH, initial_indent="  - ", subsequent_indent="    ") for one in said]
-        return "\n".join(lines)
+        sections = (("left out", self.left_out), ("holds for", self.holds_for))
+        return "\n".join([*lines, *section_lines(sections, WIDTH)])
 
 
-def _table(words: tuple[DesignedWord, ...]) -> list[str]:
-    rows = [_HEAD]
-    for one in words:
-        gaussian = "0, proved" if one.exact_on_gaussians else f"{one.gaussian:.3g}"
-        orders = (str(one.gradients), str(one.step_order), str(one.invariant_order))
-        rows.append(
-            (one.word, *orders, f"{one.error:.3g}", gaussian, f"{one.near:.3g}", ", ".join(one.shares))
-        )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "".join(f"  {text:<{size}}" for text, size in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+def _cells(one: DesignedWord) -> tuple[str, ...]:
+    gaussian = "0, proved" if one.exact_on_gaussians else f"{one.gaussian:.3g}"
+    orders = (str(one.gradients), str(one.step_order), str(one.invariant_order))
+    return (one.word, *orders, f"{one.error:.3g}", gaussian, f"{one.near:.3g}", ", ".join(one.shares))
 
 
 DESIGN = Published(

@@ -7,7 +7,10 @@ from textwrap import fill
 from typing import Any, Literal
 
 from sgverify.errors import printable
+from sgverify.evidence import Table
 from sgverify.evidence.published import Count, Name, Number, Published, Size
+from sgverify.report.forms.lines import column_lines, section_lines
+from sgverify.report.forms.result import Exhibit, Result
 
 WIDTH = 100
 """Columns of a line."""
@@ -81,8 +84,8 @@ class Agreement:
     candidates: Count
 
 
-@dataclass(frozen=True)
-class Identification:
+@dataclass(frozen=True, repr=False)
+class Identification(Result):
     """Which published scheme a step is.
 
     `outcome`, with its `reason`: identified, one step has the law of a published scheme at the handed numbers, by a named
@@ -113,12 +116,24 @@ class Identification:
         """Is the step a published scheme, at the handed numbers by a named convention?"""
         return self.outcome == IDENTIFIED
 
+    @property
+    def exhibit(self) -> Exhibit:
+        """The numbers of the scheme, and the terms by which the nearest one differs."""
+        numbers = tuple(
+            (n.name, f"{n.value:.9g}", n.law or "no monomial in h, D, T", n.meaning) for n in self.numbers
+        )
+        terms = () if self.nearest is None else self.nearest.terms
+        differing = tuple((t.variable, t.term, t.found, t.due, t.size) for t in terms)
+        shown = (
+            Table("Numbers of the scheme", ("number", "value", "law", "meaning"), numbers),
+            Table("Differing terms", ("variable", "term", "factor", "due", "size in a step"), differing),
+        )
+        notes = (*self.convention, *self.family, *self.untested)
+        return Exhibit(tuple(t for t in shown if t.rows), (), notes, f"{self.subject}: {self.reason}")
+
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         return {"schema": IDENTIFICATION.name, **asdict(self)}
-
-    def __repr__(self) -> str:
-        return f"<Identification: {self.reason}>"
 
     def __str__(self) -> str:
         return identification_text(self)
@@ -143,7 +158,7 @@ def identification_text(found: Identification) -> str:
             fill(f"relation: {found.relation}", WIDTH, initial_indent="  ", subsequent_indent="    ")
         )
     if found.numbers:
-        lines += ["", "numbers of the scheme:", *_table(found.numbers)]
+        lines += ["", "numbers of the scheme:", *column_lines(found.exhibit.tables[0].rows, left=4)]
     sections = [
         ("convention", found.convention),
         ("what the law leaves open", found.family),
@@ -155,19 +170,7 @@ def identification_text(found: Identification) -> str:
         sections.append((f"nearest: {near.scheme} at {near.numbers}", terms))
     sections.append(("compared", _compared(found.agreement)))
     sections.append(("not tested", found.untested))
-    for heading, said in sections:
-        if said:
-            lines += ["", f"{heading}:", *_items(said)]
-    return "\n".join(lines)
-
-
-def _table(numbers: tuple[RecoveredNumber, ...]) -> list[str]:
-    cells = [(n.name, f"{n.value:.9g}", n.law or "no monomial in h, D, T", n.meaning) for n in numbers]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    return "\n".join([*lines, *section_lines(sections, WIDTH)])
 
 
 def _compared(agreement: Agreement | None) -> tuple[str, ...]:
@@ -179,7 +182,3 @@ def _compared(agreement: Agreement | None) -> tuple[str, ...]:
         f"them quartic, at {len(agreement.settings)} settings of h, D and T, in dimension {dimensions}: the largest difference is "
         f"{agreement.difference:.2g} of the movement of a step; equal laws differ by {agreement.bound:.0e} at most",
     )
-
-
-def _items(said: tuple[str, ...]) -> list[str]:
-    return [fill(text, WIDTH, initial_indent="  - ", subsequent_indent="    ") for text in said]

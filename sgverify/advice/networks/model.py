@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Annotated
 
+from sgverify.evidence import Panel, Series, Table
 from sgverify.evidence.published import Count, Name, Number, Says, Size
+from sgverify.report.forms.lines import column_lines, item_lines, section_lines
 
 WIDTH = 100
 """Columns of a line; a command line is never broken."""
@@ -114,6 +116,30 @@ class NetworkAdvice:
     localised: tuple[LocalisedStep, ...]
     caveats: tuple[str, ...]
 
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Steps and batches of the advised scheme, and those for a local learning coefficient."""
+        head = ("h", "batch", "stable", "temperature", "stiffest", "typical", "forget", "seconds")
+        found = Table(f"{self.best.scheme}, its steps and batches", head, tuple(map(_cells, self.rows)))
+        cells = tuple(
+            (f"{r.gamma:g}", f"{r.limit:.3g}", f"{r.rate:.2g}", _count(r.forgetting), f"{r.coefficient:.3g}")
+            for r in self.localised
+        )
+        columns = ("gamma", "limit of lr", "lr", "forget", "of a quadratic")
+        return (found, Table("for a local learning coefficient", columns, cells)) if cells else (found,)
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """The standard deviation of the stiffest direction over that of exp(-U/T), by step and batch."""
+        curves = []
+        for batch in dict.fromkeys(row.batch for row in self.rows):
+            rows = [row for row in reversed(self.rows) if row.batch == batch]
+            at = [(row.step, row.stiffest) for row in rows if row.stiffest is not None]
+            label = "all data" if batch is None else f"batches of {batch}"
+            steps, widths = zip(*at, strict=True) if at else ((), ())
+            curves.append(Series(label, "exact", steps, widths))
+        return (Panel("Width against the step", "step h", "sd of the stiffest direction", tuple(curves)),)
+
     def sentence(self, target: str) -> str:
         """The advice in one sentence."""
         there = (
@@ -131,24 +157,18 @@ class NetworkAdvice:
             self.command
             or "the target was made in Python: give these settings and target.at_mode() to sgverify.sample"
         )
-        head = ("h", "batch", "stable", "temperature", "stiffest", "typical", "forget", "seconds")
-        lines = [fill(self.sentence(target), WIDTH), f"  {told}", "", *map(_item, self._measured(dim, size))]
-        lines += [
-            "",
-            f"{self.best.scheme}, its steps and batches:",
-            *_columns([head, *map(_cells, self.rows)]),
-        ]
+        table, *_ = self.tables
         whose = "as flat as the prior" if self.mode["prior"] > 0 else "of the mean curvature"
-        lines.append(
-            _item(f"forget: steps until a direction {whose} has forgotten; seconds: of 4 chains here")
-        )
-        if self.others:
-            lines += ["", "other schemes:"]
-        lines += [
-            _item(f"{o.label}: h = {o.step:.2g}, forgets in {_count(o.forgetting)} steps")
-            for o in self.others
+        keys = f"forget: steps until a direction {whose} has forgotten; seconds: of 4 chains here"
+        others = [
+            f"{o.label}: h = {o.step:.2g}, forgets in {_count(o.forgetting)} steps" for o in self.others
         ]
-        return "\n".join([*lines, "", "caveats:", *map(_item, self.caveats), *self._of_localised(size)])
+        lines = [fill(self.sentence(target), WIDTH), f"  {told}", ""]
+        lines += item_lines(self._measured(dim, size), WIDTH)
+        lines += ["", f"{table.title}:", *column_lines((table.columns, *table.rows), left=0)]
+        lines += item_lines([keys], WIDTH)
+        lines += section_lines((("other schemes", others), ("caveats", self.caveats)), WIDTH)
+        return "\n".join([*lines, *self._of_localised(size)])
 
     def _measured(self, dim: int, size: int) -> Iterator[str]:
         mode, (mean, error), (flat, of_flat) = self.mode, self.mean, self.flat
@@ -172,17 +192,15 @@ class NetworkAdvice:
             return
         batch = "all data" if self.best.batch is None else f"batches of {self.best.batch}"
         yield f"\nfor a local learning coefficient (SGLD at beta = 1/log {size:,}, localised by gamma, {batch}):"
-        cells = [
-            (f"{r.gamma:g}", f"{r.limit:.3g}", f"{r.rate:.2g}", _count(r.forgetting), f"{r.coefficient:.3g}")
-            for r in self.localised
-        ]
-        yield from _columns([("gamma", "limit of lr", "lr", "forget", "of a quadratic"), *cells])
+        table = self.tables[-1]
+        yield from column_lines((table.columns, *table.rows), left=0)
         chosen = next((row for row in self.localised if row.forgetting <= BURN_IN), self.localised[-1])
-        yield _item(
+        told = (
             "lr = 2 h, with the limit 4/(beta lambda + gamma) for the largest eigenvalue lambda of the sum of the losses; gamma = "
             f"{chosen.gamma:g} with lr = {chosen.rate:.2g} forgets in {_count(chosen.forgetting)} steps; the last column is the "
             "coefficient if the losses were quadratic: what a stronger gamma takes off it"
         )
+        yield from item_lines([told], WIDTH)
 
 
 def _cells(row: StepRow) -> tuple[str, ...]:
@@ -197,12 +215,3 @@ def _count(number: float) -> str:
     """A number of steps or seconds, to two figures."""
     rounded = float(f"{number:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
-
-
-def _columns(cells: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["".join(f"  {text:>{width}}" for text, width in zip(row, widths, strict=True)) for row in cells]
-
-
-def _item(text: str) -> str:
-    return fill(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)

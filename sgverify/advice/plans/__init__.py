@@ -1,7 +1,7 @@
 """Plans: the scheme, step size, gradient estimator and number of steps that reach a given error at the least cost.
 
 `model` is the answer and its text, `costs` the steps of a chain, the schemes, frictions and estimators compared; `ranking` compares
-(`advise`), `picture` draws, the answer for a network too.
+(`advise`).
 """
 
 from __future__ import annotations

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
 
 from sgverify.advice.networks.model import NetworkAdvice
 from sgverify.errors import printable
+from sgverify.evidence import Panel, Series, Table
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
+from sgverify.report.forms.lines import column_lines, section_lines
+from sgverify.report.forms.result import Exhibit, Result
 
 WIDTH = 100
 """Columns of a line; a command line is never broken."""
@@ -28,6 +31,9 @@ TRIED = 100
 
 MOST = 10**9
 """The most steps of a chain of a plan: days on one processor."""
+
+DRAWN = 6
+"""The most plans in one picture."""
 
 ROWS = 12
 """Plans in the table of a terminal; JSON has all."""
@@ -89,8 +95,8 @@ class Plan:
         return self.gradient if self.batch is None else f"{self.gradient}, batch {self.batch}"
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Result):
     """What to run for a given error on a target: `plans` from the cheapest on, the first being the advice.
 
     `distrust` is the reason why no plan is to be trusted on this target; there may be plans nevertheless, which then are guesses.
@@ -123,12 +129,45 @@ class Advice:
         """The advice; None where there is none to be trusted, or for a network."""
         return self.plans[0] if self.plans and self.trusted else None
 
+    @property
+    def exhibit(self) -> Exhibit:
+        """The plans, the cheapest first, with the cost of each scheme's by its step; of a network its steps and batches."""
+        settings = f"{self.target}, d = {self.dim}, T = {self.temperature:g}, for an error of {self.error:g}"
+        sentence = first_sentence(self)
+        notes = (sentence, *self.covariates, *self.assumed, *self.untested, *self.left_out)
+        network = self.network
+        if network is not None:
+            stars = ((network.best.step, network.factors[0]),)
+            above = f"{sentence}. Curves: over the sd under exp(-U/T); star: the advice; to the right: the stability limit"
+            return Exhibit(network.tables, network.panels, notes, settings, stars=stars, above=above)
+        if not self.plans:
+            return Exhibit(notes=notes, settings=settings)
+        heading = "plans, the cheapest first" if self.trusted else "guesses, none of them to be trusted"
+        cheapest = {plan.scheme: plan for plan in reversed(self.plans)}
+        drawn = sorted(cheapest.values(), key=self.plans.index)[:DRAWN]
+        curves = []
+        for plan in drawn:
+            friction = "" if plan.friction is None else f", friction {plan.friction:.2g}"
+            steps, costs = zip(*((tried.step, tried.gradients) for tried in plan.tried), strict=True)
+            curves.append(Series(f"{plan.scheme}, {plan.label}{friction}", "exact", steps, costs))
+        cost = f"gradients for an error of {self.error:g}"
+        return Exhibit(
+            (Table(heading, _HEAD, tuple(map(_cells, self.plans))),),
+            (Panel("Cost against the step", "step h", cost, tuple(curves)),),
+            notes,
+            settings,
+            stars=tuple((plan.step, plan.gradients) for plan in drawn),
+            above=f"{sentence}. Curves: until bias and Monte Carlo error are within it; stars: each plan, large: advised",
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """One row a plan, a column a field; of a network one a step and a batch."""
+        rows = self.plans if self.network is None else self.network.rows
+        return [{k: v for k, v in asdict(row).items() if k != "tried"} for row in rows]
+
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         return {"schema": ADVICE.name, **asdict(self)}
-
-    def __repr__(self) -> str:
-        return f"<Advice: {first_sentence(self)}; print it for {len(self.plans)} plans>"
 
     def __str__(self) -> str:
         return advice_text(self)
@@ -169,8 +208,9 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
         told = command or "the target was made in Python: give these settings to sgverify.sample"
         lines.append(f"  {printable(told)}")
     if advice.plans:
-        heading = "plans, the cheapest first" if advice.trusted else "guesses, none of them to be trusted"
-        lines += ["", f"{heading}:", *map(printable, _table(advice.plans[:rows]))]
+        (table,) = advice.exhibit.tables
+        shown = column_lines((table.columns, *table.rows[:rows]), left=2, most=WIDTH)
+        lines += ["", f"{table.title}:", *map(printable, shown)]
         fastest = min((plan for plan in advice.plans if plan.seconds is not None), key=_seconds, default=None)
         if fastest is not None and fastest is not advice.plans[0]:
             lines.append(
@@ -178,15 +218,13 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
             )
         if len(advice.plans) > rows:
             lines.append(f"  and {len(advice.plans) - rows} dearer ones, which --json writes too")
-    for heading, said in (
+    sections = (
         ("covariates", advice.covariates),
         ("assumed", advice.assumed),
         ("not tested", advice.untested),
         ("no plan", advice.left_out),
-    ):
-        if said:
-            lines += ["", f"{heading}:", *_items(said)]
-    return "\n".join(lines)
+    )
+    return "\n".join([*lines, *section_lines(sections, WIDTH)])
 
 
 def _estimator(plan: Plan) -> str:
@@ -205,22 +243,6 @@ def _time(plan: Plan) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _table(plans: Sequence[Plan]) -> list[str]:
-    """Words to the left, numbers to the right; a long name of a scheme is cut in its middle."""
-    cells = [_HEAD, *(_cells(plan) for plan in plans)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    over = sum(widths) + 2 * len(widths) - WIDTH
-    if over > 0:
-        widths[0] = max(12, widths[0] - over)
-    return [
-        "".join(
-            f"  {_cut(text, width):<{width}}" if place < 2 else f"  {text:>{width}}"
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
 
 
 def _cells(plan: Plan) -> tuple[str, ...]:
@@ -242,20 +264,6 @@ def _bias(plan: Plan) -> str:
     from sgverify.advice.size.model import NONE, percent
 
     return percent(plan.bias) if plan.bias > NONE else "0 %"
-
-
-def _cut(text: str, width: int) -> str:
-    if len(text) <= width:
-        return text
-    kept = width - 3
-    return f"{text[: kept // 2]}...{text[len(text) - (kept - kept // 2) :]}"
-
-
-def _items(said: Iterable[str]) -> list[str]:
-    return [
-        fill(item, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
-        for item in said
-    ]
 
 
 def assumed(plans: Sequence[Plan], error: float, start: float) -> tuple[str, ...]:

@@ -106,6 +106,7 @@ PROCESSES = click.IntRange(1, 512)
 def _place(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     if value == "":
         raise click.UsageError("--json '': expected a file, or - for stdout", context)
+    output.check_writable(value)
     return value
 
 
@@ -114,32 +115,34 @@ JSON = click.option(
 )
 
 
-PLOT = click.option(
-    "--plot", "plot_path", metavar="FILE.svg|png|pdf", help="Draw the violated rate, or else the first rate."
-)
+def drawn(said: str) -> Callable[[Command], Command]:
+    """The option --plot; a picture that cannot be written is refused before any computation."""
+    return click.option("--plot", "plot_path", metavar="FILE.svg|png|pdf", callback=_check_plot, help=said)
 
 
-def check_plot(path: str | None) -> None:
-    """Raise `ConfigurationError`, before any computation, for a picture that cannot be written."""
-    if path is None:
-        return
-    from sgverify.report.rate_plot import check_plot_path
+def _check_plot(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        from sgverify.report.svg import check_plot_path
 
-    check_plot_path(path)
-    output.check_writable(path, "--plot")
+        check_plot_path(path)
+        output.check_writable(path, "--plot")
+    return path
+
+
+PLOT = drawn("Draw the violated rate, or else the first rate.")
 
 
 def plot(evidence: Sequence[Evidence], path: str | None) -> None:
     """Draw one rate of the evidence, a violated one if there is any, and name it on stderr."""
     if path is None:
         return
-    from sgverify.report.rate_plot import rate_to_draw, write_rate
+    from sgverify.report.rate_plot import draw_rate, rate_to_draw
 
     drawn = rate_to_draw(evidence)
     if drawn is None:
         output.say("no plot: nothing of this is a rate in h or L with points to draw", err=True)
         return
-    write_rate(drawn, path)
+    draw_rate(drawn).save(path)
     output.say(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
 
 

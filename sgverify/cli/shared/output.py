@@ -247,6 +247,20 @@ def kept(json_path: str | None, watch: Stopwatch, shown: Sequence[Evidence] = ()
         raise
 
 
+def show_result(found: Any, json_path: str | None, plot_path: str | None = None) -> None:
+    """Write the document of a result to --json, print its text, and draw it into --plot where it has something to draw."""
+    if json_path:
+        show_json(found.document(), json_path)
+    if json_path != "-":
+        with quiet_pipe():
+            say_lines(found)
+    if plot_path and found.drawable:
+        found.plot(plot_path)
+        say(f"plot: {plot_path}", err=True)
+    elif plot_path:
+        say("no plot: nothing of this answer can be drawn", err=True)
+
+
 def show_json(document: dict[str, Any], json_path: str) -> None:
     """Write a plain JSON answer to a file, or alone to stdout."""
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"

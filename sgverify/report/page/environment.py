@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from sgverify.errors import escaped
 from sgverify.evidence import Evidence
 from sgverify.keeping.files import json_text
-from sgverify.report.drawing import COLOURS, DARK_COLOURS
+from sgverify.report.colours import COLOURS, DARK_COLOURS
 from sgverify.report.errata import certificate_lines, word
+from sgverify.report.forms.lines import cell_text
 from sgverify.report.formulas import equations, in_a_line, with_formulas
-from sgverify.report.studies import cell_text, numeric
+from sgverify.report.studies import numeric
 from sgverify.report.wording import (
     MEANINGS,
     SYMBOLS,

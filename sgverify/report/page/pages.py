@@ -21,8 +21,8 @@ from sgverify.report.formulas import in_a_line
 from sgverify.report.matrix import Group, groups, settings_in_common
 from sgverify.report.page.environment import anchor, page_of
 from sgverify.report.page.story import pictures_of, story_of
-from sgverify.report.studies import description_of, draw_panel, places_of, remarks, sections, study_anchor
-from sgverify.report.svg import embedded, file_svg, inline_svg
+from sgverify.report.studies import draw_panel, places_of, remarks, sections, study_anchor
+from sgverify.report.svg import file_svg
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import claim_order, found_text, predicted_text
 
@@ -52,13 +52,11 @@ def pictures(shown: Sequence[Figure], studies: Sequence[Study]) -> list[dict[str
 
     if shown or not any(study.panels for study in studies):
         named = [f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}" for figure in shown]
-        drawn = [Markup(inline_svg(figure, f"p{number}")) for number, figure in enumerate(shown, start=1)]
+        drawn = [Markup(draw(figure).embedded(f"p{number}")) for number, figure in enumerate(shown, start=1)]
         return [{"title": title, "svg": svg, "study": ""} for title, svg in zip(named, drawn, strict=True)]
     study = next(study for study in studies if study.panels)
     panel = study.panels[0]
-    svg = embedded(
-        draw_panel(panel, places_of(study)), "p1", in_a_line(panel.title), in_a_line(description_of(panel))
-    )
+    svg = draw_panel(panel, places_of(study)).embedded("p1")
     return [{"title": f"{study.title}: {panel.title}", "svg": Markup(svg), "study": study_anchor(study.id)}]
 
 
@@ -69,7 +67,7 @@ def drawn_by_group(evidence: Sequence[Evidence]) -> dict[str, list[dict[str, Any
     drawn: dict[str, list[dict[str, Any]]] = {}
     for number, figure in enumerate(figures(evidence), start=1):
         # The SVG is generated from evidence with escaped text, so that the template need not escape it.
-        svg = Markup(inline_svg(figure, f"f{number}"))
+        svg = Markup(draw(figure).embedded(f"f{number}"))
         drawn.setdefault(figure.group, []).append({"figure": figure, "svg": svg})
     return drawn
 
@@ -86,14 +84,7 @@ def sections_of_studies(studies: Sequence[Study]) -> list[dict[str, Any]]:
             panels = [
                 {
                     "panel": panel,
-                    "svg": Markup(
-                        embedded(
-                            draw_panel(panel, places),
-                            f"{name}-{number}",
-                            in_a_line(panel.title),
-                            in_a_line(description_of(panel)),
-                        )
-                    ),
+                    "svg": Markup(draw_panel(panel, places).embedded(f"{name}-{number}")),
                     "remarks": remarks(panel),
                 }
                 for number, panel in enumerate(study.panels, start=1)
@@ -162,13 +153,7 @@ def study_files(studies: Sequence[Study]) -> Iterator[tuple[str, str, str, str]]
     for study in studies:
         for number, panel in enumerate(study.panels, start=1):
             path = f"{FOLDER}/{study.id.replace('/', '-')}-{number}.svg"
-            drawing = draw_panel(panel, places_of(study))
-            yield (
-                study.id,
-                panel.title,
-                path,
-                file_svg(drawing, in_a_line(panel.title), in_a_line(description_of(panel))),
-            )
+            yield study.id, panel.title, path, draw_panel(panel, places_of(study)).file_text()
 
 
 INDEX, EVIDENCE = "index.html", "evidence.html"

@@ -22,7 +22,7 @@ from sgverify.configuration import Configuration, load_configuration, toml_of, t
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence, Point, Provenance, RecordedFailure, write_evidence
 from sgverify.keeping.files import write_atomically
-from sgverify.report.rate_plot import has_rate, write_rate
+from sgverify.report.rate_plot import draw_rate, has_rate
 from sgverify.report.text import explain
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.subject.binding import make_subject
@@ -136,7 +136,7 @@ def keep_counterexample(
         provenance = Provenance.gather(command=evidence.replay, seconds=evidence.seconds)
         write_evidence(stored, [evidence], provenance)
         if drawn:
-            write_rate(evidence, plot)
+            draw_rate(evidence).save(plot)
         files = [f"  plot        {plot}"] if drawn else []
         files.append(f"  evidence    {stored}#{evidence.id}")
     except (OSError, UserError) as error:
