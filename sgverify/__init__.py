@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sgverify.exact.splittings.bch import bch
     from sgverify.exact.splittings.order_conditions import order_conditions
     from sgverify.named_code import run_code
+    from sgverify.report.forms.result import Exhibit
     from sgverify.samplers.own.model_target import model_target
     from sgverify.samplers.own.module_target import module_target
     from sgverify.schemes import Alphabet, dynamics, find_scheme, scheme, torch_step
@@ -55,6 +56,7 @@ __version__ = "0.2.0"
 __all__ = [
     "AdaptivelyWeighted",
     "Alphabet",
+    "Exhibit",
     "ReplicaExchange",
     "Results",
     "__version__",

@@ -36,6 +36,7 @@ PUBLIC = {
     *(
         "AdaptivelyWeighted",
         "Alphabet",
+        "Exhibit",
         "ReplicaExchange",
         "Results",
         "__version__",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from textwrap import indent
 from typing import Any
 
 from docs.making.markdown import block, page
 
-SET_UP = "%matplotlib inline"
+SET_UP = "# Set-up"
 """The first line of a cell that prepares the others."""
 
 
@@ -29,13 +30,15 @@ def _code(source: str) -> str:
     made = block("python", source)
     if not source.startswith(SET_UP):
         return made
-    return '??? note "Set-up: imports, colours, and the functions that draw"\n\n' + indent(made, " " * 4)
+    return '??? note "Set-up: imports, data, and the functions of this page"\n\n' + indent(made, " " * 4)
 
 
 def _shown(output: Mapping[str, Any]) -> Iterator[str]:
     data = {kind: "".join(found) for kind, found in output.get("data", {}).items()}
     if "image/png" in data:
         yield f"![a figure](data:image/png;base64,{data['image/png'].strip()})"
+    elif "image/svg+xml" in data:
+        yield f"![a figure](data:image/svg+xml;base64,{b64encode(data['image/svg+xml'].encode()).decode()})"
     elif "text/markdown" in data:
         yield data["text/markdown"]
     elif said := data.get("text/plain") or "".join(output.get("text", ())):

@@ -170,7 +170,7 @@ def _answer(result: BCHResult, within: WithinRounding | None) -> list[str]:
     order = "exact" if result.order is None else f"order {result.order}"
     exactly = [f"  {term}" for term in result.leading]
     if within is None:
-        return [f"{result.word}: {order}; {result.reason}", *exactly]
+        return str(result).split("\n")
     more = "" if within.refuted or within.order is None else " or more"
     rounded = f"order {within.order}{more} within the rounding of the printed decimals"
     if result.rounded:
@@ -178,10 +178,10 @@ def _answer(result: BCHResult, within: WithinRounding | None) -> list[str]:
         return [f"{result.word}: {known}; {result.reason}", *exactly]
     if within.order is None:
         told = f"  within the rounding of the printed decimals: {within.reason}"
-        return [f"{result.word}: {order}; {result.reason}", *exactly, told]
+        return [*str(result).split("\n"), told]
     if within.order == result.order:
         told = f"  {rounded} too: {within.reason}"
-        return [f"{result.word}: {order}; {result.reason}", *exactly, told]
+        return [*str(result).split("\n"), told]
     return [
         f"{result.word}: {rounded}; exactly read, {order}",
         f"  within the rounding, not proved: {within.reason}",

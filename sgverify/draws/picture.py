@@ -71,6 +71,7 @@ def _trace(axes: Axes, values: np.ndarray, numbers: np.ndarray, label: str) -> N
     every = -(-len(numbers) // LONGEST)
     for chain, colour in zip(values[:TRACED, ::every], COLOURS, strict=False):
         axes.plot(numbers[::every], chain, color=colour, linewidth=0.4, rasterized=True)
+    axes.set_xlabel("step", fontsize=7, labelpad=1)
     axes.set_ylabel(label, fontsize=8)
     axes.tick_params(labelsize=7)
 
@@ -102,4 +103,4 @@ def _widths(axes: Axes, values: np.ndarray, labels: list[str], known: StepBias |
         axes.axhline(1.0, color=INK, linewidth=0.5)
     axes.set_ylabel("sd" if known is None else "sd / sd of exp(-U/T)", fontsize=8)
     axes.set_xticks(places, labels, rotation=30 if len(labels) > 4 else 0, fontsize=7)
-    axes.legend()
+    axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)

@@ -17,7 +17,7 @@ from sgverify.report.formulas import in_a_line
 from sgverify.report.matrix import PROOFS, Group, groups
 from sgverify.report.page.pages import UNTITLED
 from sgverify.report.page.story import Story, story_of
-from sgverify.report.studies import remarks, sections
+from sgverify.report.studies import notes_of, sections
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
@@ -225,10 +225,7 @@ def study_blocks(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]
     ]
     for table in study.tables:
         blocks += table_blocks(table)
-    notes = [
-        *study.notes,
-        *(f"{panel.title}: {remark}" for panel in study.panels for remark in remarks(panel)),
-    ]
+    notes = notes_of(study)
     if notes:
         blocks.append("\n".join(f"- {as_text(note)}" for note in notes))
     return blocks

@@ -33,13 +33,13 @@ class Picture(Figure):
         """An element of a page, in the page's colours, its ids with this prefix."""
         return embedded(self, prefix, self.title, self.description)
 
-    def file_text(self, unit: str = "") -> str:
-        """An SVG file for light and dark screens; its lengths in pixels, or in a `unit`."""
+    def file_text(self, unit: str = "pt") -> str:
+        """An SVG file for light and dark screens, letters as large as on paper; lengths in another `unit`, "" for pixels."""
         return file_svg(self, self.title, self.description, unit)
 
     def _repr_svg_(self) -> str:
-        # In points: letters are as large as on paper.
-        return self.file_text("pt")
+        # In one line, of which a notebook keeps one.
+        return self.file_text().replace("\n", "")
 
     def save(self, path: str | Path) -> None:
         """Write SVG, PNG or PDF by the file's name; the same drawing gives the same bytes.
@@ -49,7 +49,7 @@ class Picture(Figure):
         check_plot_path(path)
         kind = Path(path).suffix.lower()[1:]
         write_atomically(
-            path, pdf(self) if kind == "pdf" else self._png() if kind == "png" else self._repr_svg_()
+            path, pdf(self) if kind == "pdf" else self._png() if kind == "png" else self.file_text()
         )
 
     def _png(self) -> bytes:

@@ -65,11 +65,20 @@ def remarks(panel: Panel) -> list[str]:
     return [f"{'; '.join(dict.fromkeys(labels))}: {note}" for note, labels in found.items()]
 
 
+def notes_of(study: Study) -> list[str]:
+    """Notes, and remarks on the series of panels."""
+    told = (f"{panel.title}: {remark}" for panel in study.panels for remark in remarks(panel))
+    return [*study.notes, *told]
+
+
 MARGIN = 0.05
 FEW = 12
 """The most points of an exact curve that are marked if it has no sampled points; more marks would hide the curve."""
 
 NOTHING = "plot: nothing of this answer is a curve to draw; expected one with curves; print it instead"
+BESIDE = (5.4, 3.8)
+"""The size of a panel beside another, in inches."""
+
 WIDE_LABEL = 34
 WORDS = 96
 """The letters of a line above a picture."""
@@ -127,20 +136,19 @@ def draw_panels(
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     with matplotlib.rc_context(STYLE):
-        size = (SIZE[0] * columns, SIZE[1] * rows)
+        width, height = SIZE if len(panels) == 1 else BESIDE
+        size = (width * columns, height * rows)
         drawing = Picture(size, panels[0].title, " ".join(map(description_of, panels)))
         parts = [drawing] if len(panels) == 1 else drawing.subfigures(rows, columns, squeeze=False).flat
         for part, panel in zip(parts, panels, strict=False):
-            axes = _draw_panel(part, panel, places)
-            if len(panels) > 1:
-                axes.set_title(as_label(panel.title), loc="left", fontsize=9)
+            _draw_panel(part, panel, places, titled=len(panels) > 1)
         for place, (x, y) in enumerate(stars):
-            colour = COLOURS[place % len(COLOURS)]
+            colour = COLOURS[place % len(_places(panels[:1])) % len(COLOURS)]
             drawing.axes[0].plot([x], [y], "*", color=colour, markersize=9 if place else 17, zorder=3)
         if above:
             words = fill(above, WORDS)
-            left, low, width, height = drawing.axes[0].get_position().bounds
-            drawing.axes[0].set_position((left, low, width, height - 0.03 * words.count("\n")))
+            left, low, wide, high = drawing.axes[0].get_position().bounds
+            drawing.axes[0].set_position((left, low, wide, high - 0.03 * words.count("\n")))
             drawing.text(0.02, 0.985, as_label(words), va="top", fontsize=8)
     return drawing
 
@@ -157,12 +165,25 @@ def draw_into(axes: Axes, panels: Sequence[Panel]) -> Axes:
     return axes
 
 
-def _draw_panel(drawing: FigureBase, panel: Panel, places: Mapping[str, int], above: str = "") -> Axes:
+def _draw_panel(
+    drawing: FigureBase, panel: Panel, places: Mapping[str, int], above: str = "", *, titled: bool = False
+) -> None:
     columns, height = _legend_shape(panel)
-    axes = drawing.add_axes((0.115, 0.1 + height, 0.865, 0.84 - height))
+    # Margins are as wide in a smaller part of a drawing.
+    wide, high = (whole * 72 / part for whole, part in zip(SIZE, _points_of(drawing), strict=True))
+    low, top = (0.1 + height) * high, (0.11 if titled else 0.06) * high
+    axes = drawing.add_axes((0.115 * wide, low, 1 - 0.135 * wide, 1 - top - low))
     _draw_curves(axes, panel, places, above)
     put_legend(axes, columns)
-    return axes
+    if titled:
+        # Above the crosses of missing values.
+        drawing.text(0.03, 0.99, as_label(panel.title), va="top", fontsize=9)
+
+
+def _points_of(drawing: FigureBase) -> tuple[float, float]:
+    """Width and height in points."""
+    scale = 72 / drawing.get_figure(root=True).dpi
+    return drawing.bbox.width * scale, drawing.bbox.height * scale
 
 
 def _draw_curves(axes: Axes, panel: Panel, places: Mapping[str, int], above: str = "") -> None:

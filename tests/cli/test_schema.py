@@ -81,6 +81,9 @@ DOCUMENTS = [
     # Too few draws for a table.
     ("draws", "sample", "sgld-euler", "--set", "chains=2", "--set", "steps=2"),
     ("errata", "errata", "chen2015/algorithm-2"),
+    ("width", "width", "gaussian-mean", "sgld-euler", "--step", "1e-4"),
+    ("bound", "bound", "sgld-euler", "--m", "1", "--L", "10", "--step", "0.05"),
+    ("comparison", "compare", "sghmc-baoab", "sghmc-aboba"),
     ("evidence", "rate", "sghmc-aboba", "--quantity", "local-order"),
     ("evidence", "verify", "sgld-euler", "--checks", "local-order"),
 ]

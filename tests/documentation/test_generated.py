@@ -122,6 +122,7 @@ def test_a_notebook_is_a_page_with_its_outputs() -> None:
         {"output_type": "stream", "text": ["1\n", "2\n"]},
         {"data": {"text/markdown": ["| a |"], "text/plain": "table"}},
         {"data": {"image/png": "QUJD\n", "text/plain": "figure"}},
+        {"data": {"image/svg+xml": ["A", "BC"], "text/plain": "figure"}},
     ]
     cells = [
         {"cell_type": "markdown", "source": ["# A\n", "b"]},
@@ -129,12 +130,11 @@ def test_a_notebook_is_a_page_with_its_outputs() -> None:
     ]
     assert notebook_page(json.dumps({"cells": cells})) == (
         "# A\nb\n\n```python\nf()\n```\n\n```text\n1\n2\n```\n\n| a |\n\n![a figure](data:image/png;base64,QUJD)\n"
+        "\n![a figure](data:image/svg+xml;base64,QUJD)\n"
     )
-    prepares = {"cell_type": "code", "source": ["%matplotlib inline\n", "import a"]}
+    prepares = {"cell_type": "code", "source": ["# Set-up\n", "import a"]}
     closed = notebook_page(json.dumps({"cells": [prepares]}))
-    assert (
-        closed.startswith("??? note ") and "\n    ```python\n    %matplotlib inline\n    import a\n" in closed
-    )
+    assert closed.startswith("??? note ") and "\n    ```python\n    # Set-up\n    import a\n" in closed
     assert place_of("notebooks/digits.ipynb") == "notebooks/digits.md"
     assert in_repository("notebooks/digits.md") == "notebooks/digits.ipynb"
 

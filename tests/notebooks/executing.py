@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,13 +86,24 @@ def executed_in_a_kernel(path: Path, folder: Path) -> dict[str, Any]:
     return json.loads((folder / path.name).read_text(encoding="utf-8"))
 
 
+def rows(text: str) -> list[list[str]]:
+    """The cells of the tables in a Markdown text, row by row without the heads, as they are read."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    cells = [
+        [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines
+    ]
+    heads = [place - 1 for place, row in enumerate(cells) if set("".join(row)) == {"-"}]
+    return [row for place, row in enumerate(cells) if place not in heads and place - 1 not in heads]
+
+
 def texts(notebook: dict[str, Any]) -> list[str]:
     """What the cells print and render, in order; figures are counted, not compared."""
     found = []
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            if "image/png" in data:
+            if data.keys() & {"image/png", "image/svg+xml"}:
                 found.append("figure")
             else:
                 found.append("".join(output.get("text", data.get("text/markdown", []))))

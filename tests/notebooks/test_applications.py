@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.notebooks.executing import NOTEBOOKS, executed, texts
+from sgverify.report.formulas import in_a_line
+from tests.notebooks.executing import NOTEBOOKS, executed, rows, texts
 
 RESULTS = Path(__file__).resolve().parents[2] / "reports" / "models"
 APPLICATIONS = {"topic-model": "lda", "belief-network": "sbn"}
@@ -29,10 +30,6 @@ def verdicts(application: str) -> dict[str, str]:
     return {item["statement"]: item["verdict"] for item in result(application)["found"]["findings"]}
 
 
-def rows(text: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines()[2:]]
-
-
 @pytest.mark.power  # seconds of figures and of a short run; the text that is committed is held below
 @BY_NAME
 def test_every_cell_runs_and_gives_what_is_committed(name: str) -> None:
@@ -45,9 +42,11 @@ def test_every_cell_runs_and_gives_what_is_committed(name: str) -> None:
 @BY_NAME
 def test_the_verdicts_are_those_of_five_seeds(name: str) -> None:
     assert result(APPLICATIONS[name])["seeds"] == 5
-    first = next(text for text in texts(COMMITTED[name]) if text.startswith("| verdict"))
+    first = next(text for text in texts(COMMITTED[name]) if text.startswith("**Statements**"))
     shown = {row[1]: row[0] for row in rows(first)}
-    assert shown == verdicts(APPLICATIONS[name])
+    assert shown == {
+        in_a_line(statement): verdict for statement, verdict in verdicts(APPLICATIONS[name]).items()
+    }
 
 
 @BY_NAME

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebooks.executing import executed, texts
+from sgverify.report.formulas import in_a_line
+from tests.notebooks.executing import executed, rows, texts
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = ROOT / "notebooks" / "classifier.ipynb"
@@ -35,10 +36,10 @@ def test_what_is_committed_is_of_the_committed_result() -> None:
     told = texts(COMMITTED)
     assert str(dict(Counter(item["verdict"] for item in FINDINGS))) in told[0]
     assert RESULT["seeds"] == 5 and "5 seeds" in told[0]
-    rows = [line for text in told for line in text.splitlines() if line.startswith("| ")]
+    shown = [cells for text in told for cells in rows(text)]
     for item in FINDINGS:
-        of = [row for row in rows if f"**{item['verdict']}**: {item['reason']}".replace("|", "\\|") in row]
-        assert any(item["statement"] in row for row in of), item["statement"]
+        names = ("statement", "printed", "found", "verdict", "reason")
+        assert [" ".join(in_a_line(item[name]).split()) for name in names] in shown, item["statement"]
 
 
 def row(label: str, score: str) -> tuple[float, float]:

@@ -113,3 +113,10 @@ class Diagnosis:
     tried: int = 0
     stopped: bool = False
     mended: Scheme | TorchStep | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"cause: {self.cause.sentence}" + (
+            "" if self.edit is None else f"\nmend: {self.edit.sentence}"
+        )
+
+    __repr__ = __str__

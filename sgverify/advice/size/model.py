@@ -180,6 +180,11 @@ class HowLarge:
             return f", {percent(abs(self.without_noise))} without noise"
         return f", {100 * share * abs(self.error):.2g} from noise"
 
+    def __str__(self) -> str:
+        return "\n".join((self.sentence, *(f"  {line}" for line in self.lines())))
+
+    __repr__ = __str__
+
     def lines(self) -> list[str]:
         """Every number in words, one line for each subject: coordinates, largest steps, averages; the worst `MOST` coordinates."""
         lines = [f"at h = {self.step:.3g}, {_BY[self.method]}"]

@@ -84,6 +84,13 @@ class BCHResult:
     proved: bool = True
     rounding: WithinRounding | None = None
 
+    def __str__(self) -> str:
+        """The order, the reason, and a line for each leading commutator."""
+        order = "exact" if self.order is None else f"order {self.order}"
+        return "\n".join((f"{self.word}: {order}; {self.reason}", *(f"  {term}" for term in self.leading)))
+
+    __repr__ = __str__
+
     @property
     def letters(self) -> tuple[str, ...]:
         """The distinct letters, sorted."""

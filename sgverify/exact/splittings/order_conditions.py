@@ -179,6 +179,8 @@ class OrderCondition:
     def __str__(self) -> str:
         return f"{self.polynomial} = {self.value}"
 
+    __repr__ = __str__
+
 
 def order_conditions(
     word: str, degree: int | None = None, *, symmetric: bool = False

@@ -29,7 +29,7 @@ class Bars:
         """Bars to the right, their numbers beside them; where one amount is over a hundred times another, logarithmic."""
         import matplotlib
 
-        from sgverify.report.colours import COLOURS, SOFT, STYLE
+        from sgverify.report.colours import COLOURS, INK, STYLE
         from sgverify.report.drawing import SIZE, as_label
         from sgverify.report.formulas import in_a_line
         from sgverify.report.picture import Picture
@@ -48,7 +48,7 @@ class Bars:
             if min(values) > 0 and max(values) > WIDE * min(values):
                 axes.set_xscale("log")
             if self.due is not None:
-                axes.axvline(self.due, color=SOFT, linewidth=0.9, linestyle=(0, (5, 3)))
+                axes.axvline(self.due, color=INK, linewidth=1.2, linestyle=(0, (5, 3)), zorder=3)
             axes.set(xlabel=as_label(in_a_line(self.label)), axisbelow=True)
             axes.set_title(as_label(in_a_line(self.title)), fontsize=9)
             axes.grid(True, axis="x")

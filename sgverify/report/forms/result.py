@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgverify.evidence import Panel, Table
+from sgverify.evidence import Panel, Study, Table
 from sgverify.report.forms.bars import Bars
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class Result:
         shown = ""
         if self.drawable:
             picture = self.picture()
-            data = b64encode(picture.file_text("pt").encode()).decode()
+            data = b64encode(picture.file_text().encode()).decode()
             shown = f'<img alt="{escape(picture.title)}" src="data:image/svg+xml;base64,{data}">'
-        return f"{shown}<pre>{escape(str(self))}</pre>"
+        return f'{shown}<pre style="white-space:pre-wrap">{escape(str(self))}</pre>'
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,6 +126,13 @@ class Exhibit(Result):
     bars: Bars | None = None
     stars: tuple[tuple[float, float], ...] = ()
     above: str = ""
+
+    @staticmethod
+    def of(study: Study) -> Exhibit:
+        """What a study holds; its notes are followed by the remarks on missing values."""
+        from sgverify.report.studies import notes_of
+
+        return Exhibit(study.tables, study.panels, notes_of(study), study.summary)
 
     @property
     def exhibit(self) -> Exhibit:

@@ -153,7 +153,7 @@ def study_files(studies: Sequence[Study]) -> Iterator[tuple[str, str, str, str]]
     for study in studies:
         for number, panel in enumerate(study.panels, start=1):
             path = f"{FOLDER}/{study.id.replace('/', '-')}-{number}.svg"
-            yield study.id, panel.title, path, draw_panel(panel, places_of(study)).file_text()
+            yield study.id, panel.title, path, draw_panel(panel, places_of(study)).file_text("")
 
 
 INDEX, EVIDENCE = "index.html", "evidence.html"
