@@ -226,7 +226,7 @@ def _with_trial(
         life_cycle=trial.life_cycle,
         reuses=trial.reuses_key,
         untried=(*step.untried, *untried(idle, left), *trees),
-        idle=told_of(idle, plain, told),
+        idle=told_of(idle, told),
         held={**step.held, **options},
     )
 

@@ -312,7 +312,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         reference=reference,
         conventions=_conventions(found, spelled, known, options, seen, step.dim),
         untried=tuple(_untried(used, left, idle)),
-        idle=told_of(idle, plain, settings.map),
+        idle=told_of(idle, settings.map),
         own_loss=OwnLoss(step.dim, settings.density),
     )
 

@@ -110,7 +110,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         conventions=_called(options, kept, step),
         own_step=options.own_step,
         untried=tuple(_untried(options.left, idle, kept, other_call)),
-        idle=told_of(idle, plain, settings.map),
+        idle=told_of(idle, settings.map),
         held=_held(step, counter, convention.idle, [n for n in plain if n not in idle]),
         samples=_samples(options, momentum),
         as_it_is=functools.partial(OptimizerRun, step),

@@ -303,19 +303,30 @@ def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
 
 
 def idle_of(step: OptimizerStep, options: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Those of its options, with their values, that move nothing, neither in the first steps nor in one that is held."""
+    """Those of its options and of its groups' that move nothing, neither in the first steps nor in one that is held."""
     split, at = step.kept.split, usual(step.options)
+    made_once, _ = step.optimizer(at, torch.ones(DIMS[0], dtype=torch.float64))
+    own = {"params": None, **step.options.defaults}
+    options = {**options, **{k: v for k, v in made_once.param_groups[0].items() if k not in own}}
     losses: list[Gradient | None] = [None, lambda x: (x * x).sum()]
     # At most as large as its buffers, so that bounds of them and of gradients are passed.
     start = torch.linspace(-1.3, 2.2, DIMS[0], dtype=torch.float64)
 
     def taken_with(values: Mapping[str, Any]) -> list[Tensor]:
-        read = {**step.options.read, **{name: constant(value) for name, value in values.items()}}
-        options = replace(step.options, read=read)
+        given = {name: value for name, value in values.items() if name in own}
+
+        def make(params: Any, **chosen: Any) -> Any:
+            optimizer = step.options.make(params, **chosen)
+            for group in optimizer.param_groups:
+                group.update({name: value for name, value in values.items() if name not in given})
+            return optimizer
+
+        read = {**step.options.read, **{name: constant(value) for name, value in given.items()}}
+        others = replace(step.options, read=read, make=make)
         states = []
         for loss in losses[: 1 + _takes_closure(step)]:
             optimizer, parameters = made(
-                options, replace(at, values={**at.values, **values}), parts_of(start, split), step.told
+                others, replace(at, values={**at.values, **given}), parts_of(start, split), step.told
             )
             with apart():
                 for _ in range(1, STEPS):
@@ -328,7 +339,7 @@ def idle_of(step: OptimizerStep, options: Mapping[str, Any]) -> dict[str, tuple[
                         loss,
                     )
             states += [
-                taken(step.holding(step.kept, options), 0, nullcontext(), loss)[1],
+                taken(step.holding(step.kept, others), 0, nullcontext(), loss)[1],
                 *(p.detach() for p in parameters),
             ]
         return states

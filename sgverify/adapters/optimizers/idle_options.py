@@ -27,7 +27,7 @@ def other_values(value: Any) -> tuple[Any, ...]:
     if value is None or isinstance(value, bool):
         return (True, 0.3) if value is None else (not value,)
     if isinstance(value, int):
-        return tuple(number for number in (1, 2 * value + 1, 0) if number != value)
+        return tuple(number for number in dict.fromkeys((1, 2 * value + 1, 0)) if number != value)
     if isinstance(value, float):
         near = (2 * value, 0.3, 0.0, 30.0)
         return tuple(number for number in dict.fromkeys(near) if number != value)
@@ -43,7 +43,7 @@ def plain_values(read: Mapping[str, Parameter], told: Mapping[str, Any]) -> dict
 
 
 def idle_options(run: Run, options: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """The options, with their values, that move nothing, each with the values at which it was tried."""
+    """The options that move nothing, each with its value and the others at which it was tried."""
     still = {name: values for name, value in options.items() if (values := _idle(run, name, value, {}))}
     beside: dict[str, Any] = {}
     for name, value in options.items() if still else ():
@@ -54,7 +54,7 @@ def idle_options(run: Run, options: Mapping[str, Any]) -> dict[str, tuple[Any, .
                 break
     apart = ({other: moved for other, moved in beside.items() if other != name} for name in still)
     return {
-        name: values
+        name: (options[name], *values)
         for (name, values), others in zip(still.items(), apart, strict=True)
         if _idle(run, name, options[name], others)
     }
@@ -72,15 +72,15 @@ def _idle(run: Run, name: str, value: Any, others: Mapping[str, Any]) -> tuple[A
     return tuple(same)
 
 
-def told_of(
-    idle: Mapping[str, tuple[Any, ...]], options: Mapping[str, Any], given: Collection[str]
-) -> tuple[str, bool]:
+def told_of(idle: Mapping[str, tuple[Any, ...]], given: Collection[str]) -> tuple[str, bool]:
     """What is said of numbers that move nothing, and whether a user gave one of them."""
-    numbers = [name for name in idle if name in given or not _flag(options[name])]
+    numbers = {name: values for name, values in idle.items() if name in given or not _flag(values[0])}
     # What is given as an integer may count the data, of which a sum has one.
-    told = [name for name in numbers if name in given and isinstance(options[name], (float, bool))]
-    texts = [f"{name}={_either([options[name], *idle[name][:2]])}" for name in numbers]
-    names = [f"{name}={_either([options[name]])}" if name in told else name for name in numbers]
+    told = [
+        name for name, values in numbers.items() if name in given and isinstance(values[0], (float, bool))
+    ]
+    texts = [f"{name}={_either(values[:3])}" for name, values in numbers.items()]
+    names = [f"{name}={_either(values[:1])}" if name in told else name for name, values in numbers.items()]
     said = f"move{'s' * (len(names) == 1)} nothing: steps are the same at {', at '.join(texts)}"
     return f"{_listed(names, 'and')} {said}" * bool(numbers), bool(told)
 
@@ -92,7 +92,7 @@ def untried(
     moving = [f"{name}={value!r}" for name, value in options.items() if name not in idle]
     if moving:
         yield f"other {noun} than {', '.join(moving)}", f"--set adapter.map.{moving[0].partition('=')[0]}=..."
-    flags = [f"{name}={idle[name][0]!r}" for name in options if name in idle and _flag(options[name])]
+    flags = [f"{name}={idle[name][1]!r}" for name in options if name in idle and _flag(options[name])]
     if flags:
         yield (
             f"{_listed(flags, 'and')}, which move{'s' * (len(flags) == 1)} nothing at the settings tried",

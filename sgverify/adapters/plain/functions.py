@@ -98,7 +98,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
         reference=reference,
         conventions=called(code, step.fixed, settings.map),
         untried=tuple(untried(idle, left)),
-        idle=told_of(idle, plain, settings.map),
+        idle=told_of(idle, settings.map),
         held=held,
     )
     return tempered(made) if is_tempered(dynamics, made.declaration) else made
