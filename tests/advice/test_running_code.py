@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+import sgverify
+from sgverify import torch_step
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.claims import find_claim
 from sgverify.evidence import Evidence
+from sgverify.schemes import langevin
 from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant
@@ -37,3 +41,14 @@ def test_the_cause_is_named_from_measured_numbers(mutant: str, check: str, name:
 def test_right_code_has_no_diagnosis(mutant: str, check: str) -> None:
     subject = right(find_mutant(mutant))
     assert diagnose(subject, evidence_of(subject, check)) is None
+
+
+def test_code_in_float32_is_told_its_precision_and_no_drift() -> None:
+    @torch_step(langevin)
+    def in_float32(theta, *, h, grad, T):
+        noise = torch.randn(theta.shape) * (2 * T * h) ** 0.5
+        return (theta.float() - h * grad(theta).float() + noise).to(theta.dtype)
+
+    found = sgverify.verify(in_float32, checks=["dtype"]).diagnosis
+    assert found is not None and found.cause.name == "precision"
+    assert found.cause.sentence.startswith("not float64 throughout")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
+from sgverify.advice.diagnosis.causes import UNEXPLAINED, leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.code_edits.search import mended_code
 from sgverify.advice.diagnosis.coefficients import due_coefficient
 from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis, Edit
@@ -91,7 +91,8 @@ def diagnose(
             if part.black_box and in_code is not None:
                 # Its terms say more than that two runs differ; where they name nothing, what failed of the code does.
                 measured = named_cause(part, failed)
-                cause = in_code if measured.name == "not-named" else measured
+                unexplained = measured.name == "not-named" or measured.sentence.endswith(UNEXPLAINED)
+                cause = in_code if unexplained else measured
             if isinstance(part, TorchSubject):
                 cause = _in_run_or_loss(part, cause, every)
                 found = mended_code(part, every, cause)
