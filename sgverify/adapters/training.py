@@ -22,6 +22,7 @@ from sgverify.adapters.optimizers.kept_values import named_values
 from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, NAMES, constant, uses
 from sgverify.adapters.optimizers.step import apart
 from sgverify.errors import DefinitionError, find_named
+from sgverify.samplers.intercepted.numpy_draws import NumpyDraws
 from sgverify.schemes.adapting import SIZE, Adapter, AdapterSettings, Parameter, adapted_step, is_of
 from sgverify.schemes.dynamics import langevin
 from sgverify.schemes.torch_step import OwnLoss, TorchStep
@@ -111,6 +112,7 @@ class TrainingStep:
         told: str,
     ) -> None:
         self.function = self.__wrapped__ = function
+        self._numpy = NumpyDraws(function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self._reached, self._pure, self._told = reached, pure, told
         self._arguments, self._numbers, self._options = arguments, numbers, options
@@ -125,7 +127,7 @@ class TrainingStep:
         """The state after one call."""
         quantities = {"h": h, "dim": float(dim), **given}
         arguments = {name: read(quantities) for name, read in self._arguments.items()}
-        with self._put_back():
+        with self._put_back(), self._numpy:
             for name, read in self._numbers.items():
                 for space in self._reached.numbers[name]:
                     space[name] = read(quantities)

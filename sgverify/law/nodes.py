@@ -333,12 +333,20 @@ def increments(
     known = [runner.pair(DEGREE, h) for h in steps]
     found = []
     for rule in rules:
-        values = np.array(
-            [runner.moments(two[rule], h, indices)[0] for two, h in zip(known, steps, strict=True)]
-        )
+        read = [runner.moments(two[rule], h, indices) for two, h in zip(known, steps, strict=True)]
+        values, errors = (np.array(part) for part in zip(*read, strict=True))
         mean, square = values[:, :n], np.zeros((len(steps), n, n))
-        for (i, j), column in zip(pairs, values[:, n:].T, strict=True):
-            square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
+        for column, (i, j) in enumerate(pairs, n):
+            of_means, off = mean[:, i] * mean[:, j], errors[:, column]
+            off = (
+                off
+                + abs(mean[:, i]) * errors[:, j]
+                + abs(mean[:, j]) * errors[:, i]
+                + 2 * UNIT * abs(of_means)
+            )
+            # What is within the rounding is 0: it goes as a power of h that means nothing.
+            apart = values[:, column] - of_means
+            square[:, i, j] = square[:, j, i] = np.where(abs(apart) <= off, 0.0, apart)
         found.append((mean, square))
     return found
 

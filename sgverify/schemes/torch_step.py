@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -86,6 +87,9 @@ class TorchStep:
     as_it_is: Callable[..., Any] | None = field(default=None, repr=False)
     """Makes a run of a library's code as it is, from a fresh start; None where the function itself is called in a row."""
 
+    context: AbstractContextManager[None] | None = field(default=None, repr=False, compare=False)
+    """The context in which the function runs, such as one in which it draws numpy's numbers by torch."""
+
     own_loss: OwnLoss | None = None
     """Given where the code takes no gradient, but differentiates a loss of its own on minibatches of its own."""
 
@@ -140,7 +144,8 @@ class TorchStep:
 
     def step(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
         """Run the function with h, grad and every parameter by keyword; keywords that it does not take are left out."""
-        value = self.function(*state, **self.declaration.select(ingredients))
+        with self.context or nullcontext():
+            value = self.function(*state, **self.declaration.select(ingredients))
         return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
     def named(self, name: str, **changes: Any) -> TorchStep:

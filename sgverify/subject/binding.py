@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sgverify.configuration import Configuration, load_configuration, tree_of
@@ -305,7 +306,10 @@ def _subject(
     if isinstance(scheme, Composite):
         return CompositeSubject(scheme.scheme, configuration, reference, method=method, composite=scheme)
     if isinstance(scheme, TorchStep):
-        scheme = in_own_unit(scheme)
+        from sgverify.samplers.intercepted.numpy_draws import NumpyDraws
+
+        numpy = NumpyDraws(scheme.function)
+        scheme = in_own_unit(replace(scheme, context=numpy) if numpy.places else scheme)
         configuration = _of_own_loss(scheme.own_loss, configuration, reference)
         return TorchSubject(scheme, configuration, reference, method=method)
     scheme = in_own_unit(scheme)

@@ -196,6 +196,11 @@ def test_a_mistake_is_told_with_the_call(found, settings, message):
         adapt(found, **settings)
 
 
+def test_a_later_step_that_raises_is_told_by_its_number() -> None:
+    with pytest.raises(UserError, match="its step number 51 raised ValueError: math domain error"):
+        step_of(zoo.RaisesLater)
+
+
 def test_one_with_parameters_of_its_own_is_judged_as_its_class():
     made = adapt(zoo.SGLD([torch.zeros(1, requires_grad=True)]))
     assert made.conventions == adapt(zoo.SGLD).conventions
@@ -275,6 +280,8 @@ def test_options_may_depend_on_the_number_of_data() -> None:
         (zoo.Thermostat, "lr=h, A=D"),
         # The momentum of a splitting: theta moves by no multiple of what is kept.
         (zoo.Obabo, "lr=h, friction=D, temperature=T); p = lr*momentum/h"),
+        # Its kick is h^2 times a power series in h.
+        (zoo.Baoab, "lr=h, gamma=D); p = lr*m/h"),
         (zoo.OfTheMean, "lr=2*h*N, train_size=N"),
         # Where N = 1 is the default, a power of N that is wrong would not be seen.
         (zoo.OfTheMeanOfOne, "lr=2*h*N, train_size=N"),

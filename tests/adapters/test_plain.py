@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -60,6 +61,19 @@ def kinetic(q, velocity, grad_U, dt, gamma, temperature):
     return q + dt * velocity, velocity
 
 
+def arrays(theta, grad_log_post, eps):
+    return theta + 0.5 * eps * grad_log_post(theta) + NOISE * np.sqrt(eps) * np.random.randn(*theta.shape)
+
+
+def splitting(q, p, grad_u, dt, gamma, rng):
+    p = p - dt / 2 * grad_u(q)
+    q = q + dt / 2 * p
+    left = np.exp(-gamma * dt)
+    p = left * p + NOISE * np.sqrt(1 - left**2) * rng.normal(size=p.shape)
+    q = q + dt / 2 * p
+    return q, p - dt / 2 * grad_u(q)
+
+
 def as_published(w, buf, g, lr, momentum=0.9):
     """Stochastic-gradient Hamiltonian Monte Carlo in its own units, where a step size is sqrt(lr)."""
     buf = momentum * buf - lr * g + NOISE * math.sqrt(2 * (1 - momentum) * lr) * torch.randn_like(w)
@@ -112,6 +126,8 @@ CODE: dict[str, Any] = {
     "value": by_value,
     "lambda": lambda theta, grad, h: by_function(theta, grad, h),
     "in place": in_place,
+    "arrays": arrays,
+    "arrays, kinetic": splitting,
     "loop": langevin_dynamics,
     "module": Sampler,
     "kinetic": kinetic,
@@ -125,10 +141,18 @@ CODE: dict[str, Any] = {
 }
 
 
-@pytest.mark.by_default("1.0-pass-class", "1.0-pass-function", "0.7071067811865476-fail-function")
+@pytest.mark.by_default(
+    "1.0-pass-class",
+    "1.0-pass-function",
+    "0.7071067811865476-fail-function",
+    "0.7071067811865476-fail-arrays",
+)
 @pytest.mark.parametrize(
     "name",
-    [name if name in ("function", "class") else pytest.param(name, marks=pytest.mark.power) for name in CODE],
+    [
+        name if name in ("function", "class", "arrays") else pytest.param(name, marks=pytest.mark.power)
+        for name in CODE
+    ],
 )
 @pytest.mark.parametrize(("share", "outcome"), [(1.0, "pass"), (2**-0.5, "fail")])
 def test_each_is_called_as_its_names_say(

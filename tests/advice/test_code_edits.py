@@ -24,7 +24,9 @@ from sgverify.checks.order.own_loss_cause import Terms, time_of_call
 from sgverify.configuration import load_configuration
 from sgverify.law.own_dynamics import keeps_density_by_place
 from sgverify.schemes import langevin
+from sgverify.schemes.loading import load_step
 from sgverify.verdict.asking import enquire
+from tests.zoo import optimizers
 
 STEP = """
 def move(theta, grad, lr, beta):
@@ -135,6 +137,35 @@ def test_a_preconditioner_of_theta_keeps_the_density_with_its_correction_alone()
 def test_a_gradient_that_is_taken_elsewhere_is_no_preconditioner_of_theta() -> None:
     """Under constant gradients, where a preconditioner is read, nothing tells the place."""
     assert not keeps_density_by_place(elsewhere, 1)
+
+
+def test_a_preconditioner_of_what_is_kept_lacks_its_correction() -> None:
+    found = response_cause(load_step(f"{optimizers.__file__}:PreconditionedAlone"))
+    assert found is not None and found.name == "drift-correction-missing"
+    assert "sq follows the gradients" in found.sentence
+
+
+@torch_step(langevin)
+def quiet(theta, *, h, grad, T):
+    return theta - h * grad(theta) + 0 * torch.randn_like(theta)
+
+
+def test_rounding_is_no_noise_of_another_power() -> None:
+    found = black_box_cause(quiet)
+    assert found is not None and found.name == "noise-missing"
+
+
+def test_an_edit_whose_code_raises_is_no_mend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def raises(*given: Any) -> Any:
+        raise ValueError("math domain error")
+
+    search: Any = object.__new__(code_search._CodeSearch)
+    search._file, search._text = str(tmp_path / "mine.py"), "x = 1\n"
+    search._subject = SimpleNamespace(reference="mine.py:x", configuration=None)
+    monkeypatch.setattr(code_search, "make_subject", raises)
+    monkeypatch.setattr(code_search, "replaced", lambda text, changes: text)
+    with search._loaded(SimpleNamespace(change=None)) as made:
+        assert made is None
 
 
 @torch_step(langevin)

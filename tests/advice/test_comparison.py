@@ -19,8 +19,8 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Provenance
 from sgverify.schemes import kinetic, langevin
-from tests.tables import each_row
 from sgverify.subject.binding import make_subject
+from tests.tables import each_row
 
 STANDARD: dict[str, Any] = {"target": {"name": "gaussian"}}
 

@@ -203,6 +203,19 @@ class Preconditioned(Sampler):
         p.add_(G * p.grad, alpha=-group["lr"]).add_(noise * torch.randn_like(p))
 
 
+class PreconditionedAlone(Sampler):
+    """RMSprop's preconditioner of gradients and noise, without the term by which it keeps the density (Li et al. 2016, Gamma)."""
+
+    def __init__(self, params: Any, lr: float = 1e-3, alpha: float = 0.99) -> None:
+        super().__init__(params, lr=lr, alpha=alpha)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        square = state.setdefault("sq", torch.ones_like(p))
+        square.mul_(group["alpha"]).addcmul_(p.grad, p.grad, value=1 - group["alpha"])
+        scale = group["lr"] / (square.sqrt() + 1e-5)
+        p.add_(-scale * p.grad + (2 * scale).sqrt() * torch.randn_like(p))
+
+
 class PreconditionedAtOne(Preconditioned):
     """The same at T = 1, without an option for T."""
 
@@ -460,6 +473,37 @@ class Obabo(Optimizer):
 
 class ObaboHot(Obabo):
     spread = 1.1
+
+
+class Baoab(Obabo):
+    """Kick, drift, noise, drift, kick, with a second gradient: theta moves by the momentum before and after the noise."""
+
+    def __init__(self, params: Any, lr: float = 0.01, gamma: float = 1.0) -> None:
+        Optimizer.__init__(self, params, {"lr": lr, "gamma": gamma})
+
+    @torch.no_grad()
+    def step(self, closure: Any) -> Any:
+        for kicked in (True, False):
+            with torch.enable_grad():
+                loss = closure()
+            for group in self.param_groups:
+                lr, left = group["lr"], math.exp(-group["gamma"] * group["lr"])
+                for p in group["params"]:
+                    m = self.state[p].setdefault("m", torch.zeros_like(p))
+                    m.sub_(p.grad, alpha=lr / 2)
+                    if kicked:
+                        p.add_(m, alpha=lr / 2)
+                        m.mul_(left).add_(torch.randn_like(p), alpha=math.sqrt(1 - left**2))
+                        p.add_(m, alpha=lr / 2)
+        return loss
+
+
+class RaisesLater(SGLD):
+    """A schedule whose step size is below 0 after a while."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["t"] = state.get("t", 0) + 1
+        p.add_(torch.randn_like(p), alpha=math.sqrt(group["lr"] * (1 - state["t"] / 50)))
 
 
 class NoiseThatCarries(Sampler):

@@ -30,7 +30,7 @@ from sgverify.adapters.optimizers.step import (
     parts_of,
     run,
 )
-from sgverify.errors import DefinitionError, UserError
+from sgverify.errors import DefinitionError, SgverifyError, UserError
 from sgverify.samplers.intercepted.interception import Recording, Steady
 from sgverify.schemes.adapting import QUANTITIES, parameter
 from sgverify.schemes.memory import DIM, Axes
@@ -110,13 +110,8 @@ def _looked_at(
     history = [leaves(optimizer, parameters)]
     with apart():
         for step in range(1, STEPS):
-            run(
-                optimizer,
-                parameters,
-                lambda x: parts_of(x, split),
-                constant_force(torch.linspace(0.3, 1.1 + step**2, dim, dtype=torch.float64)),
-                told,
-            )
+            force = constant_force(torch.linspace(0.3, 1.1 + step**2, dim, dtype=torch.float64))
+            _step(optimizer, parameters, split, force, told, step + 1)
             history.append(leaves(optimizer, parameters))
     stocks = stocks_of(history, told)
     history = [
@@ -295,8 +290,8 @@ def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
         step.options, at, parts_of(torch.ones(DIMS[0], dtype=torch.float64), split), step.told
     )
     with apart():
-        for _ in range(1, SEEN):
-            run(optimizer, parameters, lambda x: parts_of(x, split), lambda x: 0.5 * x, step.told)
+        for number in range(1, SEEN):
+            _step(optimizer, parameters, split, lambda x: 0.5 * x, step.told, number + 1)
     return {
         (place.root, place.keys): float(place.read(optimizer, parameters)) for place in step.kept.counters
     }
@@ -345,6 +340,21 @@ def idle_of(step: OptimizerStep, options: Mapping[str, Any]) -> dict[str, tuple[
         return states
 
     return idle_options(taken_with, options)
+
+
+def _step(
+    optimizer: Any, parameters: list[Tensor], split: bool, gradient: Gradient, told: str, number: int
+) -> None:
+    """The step of this number; raises `UserError` if the code raises."""
+    try:
+        run(optimizer, parameters, lambda x: parts_of(x, split), gradient, told)
+    except SgverifyError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"{told}: its step number {number} raised {type(error).__name__}: {error}; expected an optimizer that takes {SEEN} "
+            "steps in a row, as the first of them are looked at"
+        ) from error
 
 
 def _moved_with(step: OptimizerStep, kept: Kept, options: Options | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sgverify.adapters.optimizers.kept_values import with_own_surroundings
 from sgverify.errors import DefinitionError, find_named
+from sgverify.samplers.intercepted.numpy_draws import with_torch_draws
 from sgverify.schemes.adapting import AdapterSettings, Parameter, parameter
 from sgverify.schemes.dynamics import Dynamics, langevin
 from sgverify.user_code import leave_compiler_out
@@ -208,7 +209,8 @@ def known_options(
             known,
             "adapter.map has the parameters of the constructor and of step.",
         )
-    return known, tuple(of_step), with_own_surroundings(giving(make, of_step), make)
+    made = with_own_surroundings(giving(make, of_step), make)
+    return known, tuple(of_step), with_torch_draws(made, make)
 
 
 def read_options(

@@ -22,7 +22,7 @@ ROLE_NAMES: dict[str, str] = {
     "grad": "grad grads gradient gradients g grad_u gradu gradient_u grad_potential potential_grad grad_energy grad_loss loss_grad "
     "grad_f du nabla_u nabla grad_v grad_nll grad_neg_log_prob dudx du_dx energy_grad",
     "score": "score score_net score_model grad_log_prob grad_log_p grad_logp grad_log_density grad_log_pdf grad_log_target "
-    "grad_log_posterior grad_log_pi dlogp grad_logprob logdensity_grad nabla_log_p",
+    "grad_log_posterior grad_log_post grad_logpost grad_log_pi dlogp grad_logprob logdensity_grad nabla_log_p",
     "log_density": "log_density log_prob log_p logp logprob log_pdf log_target log_posterior log_pi logdensity log_joint",
     "potential": "u potential energy neg_log_prob nll neg_log_density neg_log_posterior negative_log_posterior potential_energy",
     "h": "h lr learning_rate step_size stepsize step_len eps epsilon dt eta stepsz",

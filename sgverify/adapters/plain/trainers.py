@@ -26,6 +26,7 @@ from sgverify.adapters.optimizers.step import apart, closure_needed
 from sgverify.adapters.plain.calls import EMPTY, PlainCode, as_step, constructor, tensors_of
 from sgverify.errors import DefinitionError
 from sgverify.samplers.intercepted.dtypes import default_dtype
+from sgverify.samplers.intercepted.numpy_draws import NumpyDraws
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
 from sgverify.schemes.torch_step import TorchStep
 
@@ -141,7 +142,11 @@ class _Loop:
 
     def __init__(self, code: PlainCode, held: Mapping[str, Any], reference: str) -> None:
         """`held` are values of its options where the user names an object that has them."""
-        self.code, self._told = code, f"scheme={reference or code.name!r}"
+        self.code, self._told, self._numpy = (
+            code,
+            f"scheme={reference or code.name!r}",
+            NumpyDraws(code.found),
+        )
         self._reference = reference
         self.options = {
             name: held.get(name, item.default)
@@ -203,14 +208,16 @@ class _Loop:
             elif self._is_data(name) or (role == "theta" and item.default is EMPTY):
                 values[name] = torch.zeros(1, 1)
         run: Callable[..., Any] = code.found
+        loop = self
         shared: dict[str, Any] = {}
         if code.method:
-            instance = code.found(**{name: values[name] for name in code.outer if name in values})
+            with self._numpy:
+                instance = code.found(**{name: values[name] for name in code.outer if name in values})
             run, shared = getattr(instance, code.method), vars(instance)
         inner = {name: values[name] for name in code.inner if name in values}
 
         def step(self: Any, closure: Callable[[], Any]) -> None:
-            with default_dtype(tensors[0].dtype):
+            with loop._numpy, default_dtype(tensors[0].dtype):
                 if "model" not in code.roles.values():
                     closure()
                     run(**inner)

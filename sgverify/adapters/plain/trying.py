@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from sgverify.adapters.plain.calls import EMPTY, HANDED, ROLES, PlainCode, calle
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.samplers.intercepted.interception import Interception
+from sgverify.samplers.intercepted.numpy_draws import NumpyDraws, TorchDrawn, is_of_numpy
 from sgverify.schemes.adapting import Parameter, unmade
 from sgverify.schemes.dynamics import Dynamics
 
@@ -34,15 +36,15 @@ H, SMALL = 2.0**-5, 2.0**-20
 class PlainStep:
     """One step of plain code, with its arguments in one form."""
 
-    def __init__(
-        self, code: PlainCode, told: Mapping[str, Parameter], *, values: bool, tensors: bool
-    ) -> None:
-        """`values`: gradients as tensors; `tensors`: numbers as tensors."""
-        self.code, self._told, self._values, self._tensors = code, told, values, tensors
+    def __init__(self, code: PlainCode, told: Mapping[str, Parameter], *, values: bool, numbers: str) -> None:
+        """`values`: gradients as their values; `numbers`: "floats" or "tensors", or "arrays", of numpy, where the state is one."""
+        self.code, self._told, self._values = code, told, values
+        self._tensors, self.arrays = numbers == "tensors", numbers == "arrays"
         self.fixed: dict[str, Any] = {}
         self.needed: list[str] = []
         """The arguments of which nothing is told, although a step depends on them."""
         self.picks: tuple[int, ...] | None = None
+        self._numpy = NumpyDraws(code.written)
         self._handed: dict[str, Any] = {}
         self._made: dict[Any, Any] = {}
         alone = bool(code.method) and not isinstance(code.found, type)
@@ -65,12 +67,16 @@ class PlainStep:
             name: self._value(role, variables, given) for name, role in code.roles.items() if role in ROLES
         }
         values |= {name: read({**given, "dim": float(given["dim"])}) for name, read in self._told.items()}
-        values |= self.fixed | {name: variables[variable] for variable, name in code.state.items()}
-        result = self._function(values)(**{name: values[name] for name in code.inner if name in values})
+        values |= self.fixed | {name: self._own(variables[variable]) for variable, name in code.state.items()}
+        # What is not finite is found in the result.
+        with self._numpy, np.errstate(all="ignore"):
+            result = self._function(values)(**{name: values[name] for name in code.inner if name in values})
         self._handed.clear()
         if result is None:
             return list(state)
         results = result if isinstance(result, tuple) else (result,)
+        if self.arrays:
+            results = tuple(_as_tensor(part, state[0].dtype) for part in results)
         shapes = dict.fromkeys([value.shape for value in state])
         if "xi" in variables:
             shapes[torch.Size([])] = None
@@ -116,19 +122,32 @@ class PlainStep:
         if role in ("grad", "score"):
             sign = 1.0 if role == "grad" else -1.0
             gradient = given["grad"]
-            return (
-                sign * gradient(theta.detach())
-                if self._values
-                else lambda place, *_, **__: sign * gradient(place)
-            )
+            if self._values:
+                return self._own(sign * gradient(theta.detach()))
+            return lambda place, *_, **__: self._own(sign * gradient(self._tensor(place, theta)))
         if role in ("log_density", "potential"):
             sign, density = 1.0 if role == "log_density" else -1.0, given["log_density"]
-            return lambda place, *_, **__: sign * density(place)
+            return lambda place, *_, **__: self._own(sign * density(self._tensor(place, theta)))
         number = {"steps": 1, "index": 0}.get(role)
         if number is not None:
             return number
         number = 1 / given["T"] if role == "beta" else given[role]
         return torch.tensor(number, dtype=theta.dtype) if self._tensors else number
+
+    def _own(self, value: Tensor) -> Any:
+        """A tensor as the code takes it."""
+        return value.detach().numpy() if self.arrays else value
+
+    def _tensor(self, place: Any, like: Tensor) -> Tensor:
+        """A position of the code's as a tensor."""
+        return torch.as_tensor(np.array(place), dtype=like.dtype) if self.arrays else place
+
+
+def _as_tensor(part: Any, dtype: torch.dtype) -> Any:
+    """An array, or a list of arrays, as a tensor of the state's dtype; anything else as it is."""
+    if isinstance(part, list) and part and all(isinstance(item, np.ndarray) for item in part):
+        part = part[-1]
+    return torch.as_tensor(np.array(part), dtype=dtype) if isinstance(part, np.ndarray) else part
 
 
 def _tensors(holder: Any) -> dict[str, Tensor]:
@@ -169,11 +188,11 @@ def tried(
         "log_density": lambda x: -(0.65 * x * x + 0.2 * x).sum(),
     }
     why = ""
-    for values, tensors in itertools.product((False, True), repeat=2):
-        step = PlainStep(code, read, values=values, tensors=tensors)
-        step.fixed = {
-            name: torch.default_generator if code.roles.get(name) == "random" else 1 for name in open_ones
-        }
+    forms = ["arrays", "floats", "tensors"] if is_of_numpy(code.written) else ["floats", "tensors", "arrays"]
+    for numbers, values in itertools.product(forms, (False, True)):
+        step = PlainStep(code, read, values=values, numbers=numbers)
+        random = TorchDrawn() if step.arrays else torch.default_generator
+        step.fixed = {name: random if code.roles.get(name) == "random" else 1 for name in open_ones}
         try:
             step.picks = _picks(step, at)
             if step.picks is not None:

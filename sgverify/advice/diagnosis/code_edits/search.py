@@ -245,7 +245,10 @@ class _CodeSearch:
         with edited(self._file, replaced(self._text, (edit.change,))):
             try:
                 made = make_subject(self._subject.reference, self._subject.configuration)
-            except (SgverifyError, SyntaxError):
+            except OutOfTimeError:
+                raise
+            except (Exception, SystemExit):
+                # The edited code runs while its step is made, and may raise anything.
                 yield None
                 return
             yield cast(TorchSubject, made) if isinstance(made.scheme, TorchStep) else None

@@ -34,11 +34,12 @@ DIM, NEAR, SETTING = 2, 1e-3, {"T": Fraction(TEMPERATURE), "D": Fraction(1)}
 
 @dataclass(frozen=True)
 class Response:
-    """G, s and a at one state, by coordinate."""
+    """G, s and a at one state, by coordinate, and by how much what is kept changes in a small step."""
 
     gain: np.ndarray
     rest: np.ndarray
     noise: np.ndarray
+    kept: np.ndarray
 
 
 def response_cause(step: TorchStep) -> Cause | None:
@@ -92,11 +93,29 @@ def response_cause(step: TorchStep) -> Cause | None:
             for x in STATES
         ]
         return _corrected(rest, np.array(slopes) * float(np.mean(noise / gain)))
+    if moving and not _varies(noise / gain):
+        return _follows(step, places[0], found[0])
     return None if moving or answering else _pulled(np.array(places), rest[:, 0], float(gain[0, 0]), step)
 
 
 def _varies(values: np.ndarray) -> bool:
     return bool(np.ptp(values) > NEAR * np.abs(values).max())
+
+
+def _follows(step: TorchStep, place: tuple[float, float], found: Response) -> Cause | None:
+    """A preconditioner made of gradients that are kept, which depend on theta where they are at rest, without its correction."""
+    fed = answer(step, *place, 2 * PUSH).kept
+    if (
+        not _varies(np.array([found.kept, fed]))
+        or np.abs(found.rest).max() > NEAR * np.abs(found.noise).max()
+    ):
+        return None
+    kept = ", ".join(str(item.name) for item in step.memory)
+    return Cause(
+        "drift-correction-missing",
+        f"gradient and noise are multiplied by a preconditioner G of {kept} and by its root; {kept} follows the gradients, so that "
+        "G is a function of theta, and the drift lacks T dG/dtheta (Gamma): the density is not exp(-U/T)",
+    )
 
 
 def _corrected(rest: np.ndarray, due: np.ndarray) -> Cause | None:
@@ -172,4 +191,4 @@ def answer(step: TorchStep, x: float, kept: float, push: float = PUSH) -> Respon
         rates = [(mean[k, :DIM] / h, np.diag(square[k])[:DIM] / h) for k, h in enumerate(STEPS)]
         found.append(2 * np.array(rates[1]) - np.array(rates[0]))
     (up, wide), (down, other) = found
-    return Response((down - up) / (2 * push), (up + down) / 2, (wide + other) / 4)
+    return Response((down - up) / (2 * push), (up + down) / 2, (wide + other) / 4, mean[-1, DIM:])
