@@ -73,7 +73,7 @@ ALLOWED = {
     ("sgverify/draws/stored/ledger.py", "written"): "appends whole lines, whose checksums tell a half one",
     ("sgverify/draws/stored/shards.py", "run"): "a signal to other processes, which is empty",
     # Streams, and pipes to another process.
-    ("sgverify/report/rate_plot.py", "write_drawing"): "a stream in memory",
+    ("sgverify/report/picture.py", "_png"): "a stream in memory",
     ("sgverify/report/svg.py", "pdf"): "a stream in memory",
     ("sgverify/report/svg.py", "_rendered"): "a stream in memory",
     ("benchmarks/growth.py", "draw"): "a stream in memory",

@@ -28,7 +28,7 @@ from sgverify.report.drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure, SubFigure
 
     from sgverify.report.picture import Picture
 
@@ -166,7 +166,12 @@ def draw_into(axes: Axes, panels: Sequence[Panel]) -> Axes:
 
 
 def _draw_panel(
-    drawing: FigureBase, panel: Panel, places: Mapping[str, int], above: str = "", *, titled: bool = False
+    drawing: Figure | SubFigure,
+    panel: Panel,
+    places: Mapping[str, int],
+    above: str = "",
+    *,
+    titled: bool = False,
 ) -> None:
     columns, height = _legend_shape(panel)
     # Margins are as wide in a smaller part of a drawing.
@@ -180,7 +185,7 @@ def _draw_panel(
         drawing.text(0.03, 0.99, as_label(panel.title), va="top", fontsize=9)
 
 
-def _points_of(drawing: FigureBase) -> tuple[float, float]:
+def _points_of(drawing: Figure | SubFigure) -> tuple[float, float]:
     """Width and height in points."""
     scale = 72 / drawing.get_figure(root=True).dpi
     return drawing.bbox.width * scale, drawing.bbox.height * scale
