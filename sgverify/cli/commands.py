@@ -26,6 +26,7 @@ from sgverify.cli.shared.options import (
     plot,
 )
 from sgverify.cli.stored import SUFFIX, Code, read_one, replay_rows
+from sgverify.errors import printable
 from sgverify.evidence import Evidence
 from sgverify.evidence.documents import LISTING
 from sgverify.evidence.model import CONFORMS, VIOLATES
@@ -101,12 +102,10 @@ def list_(kind: str, json_path: str | None) -> int:
       sgverify list config --json keys.json
     """
     items = items_of(kind)
-    if json_path:
-        output.show_json({"schema": LISTING.name, "kind": kind, "items": items}, json_path)
-    if json_path != "-":
-        width = max(len(item["name"]) for item in items)
-        for item in items:
-            output.say(f"{item['name']:<{width}}  {item['summary']}  [{item['source']}]")
+    width = max(len(item["name"]) for item in items)
+    lines = (f"{item['name']:<{width}}  {item['summary']}  [{item['source']}]" for item in items)
+    told = "\n".join(map(printable, lines))
+    output.show_document({"schema": LISTING.name, "kind": kind, "items": items}, told, json_path)
     return 0
 
 
@@ -178,10 +177,7 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
     watch = output.Stopwatch()
     with output.progress("checking formulas") as progress:
         found = check_errata(ids, progress=progress)
-    if json_path:
-        output.show_json(encode_errata(found, watch.provenance()), json_path)
-    if json_path != "-":
-        output.say_lines(explain_errata(found))
+    output.show_document(encode_errata(found, watch.provenance()), explain_errata(found), json_path)
     return 0
 
 

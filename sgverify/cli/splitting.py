@@ -129,11 +129,7 @@ def bch(
         document["order_conditions"] = _conditions(word, degree, conditions)
         lines.append("order conditions:")
         lines += [f"  {c['word']}: {c['condition']}" for c in document["order_conditions"]]
-    if json_path:
-        output.show_json(document, json_path)
-    if json_path != "-":
-        for line in lines:
-            output.say(line)
+    output.show_document(document, "\n".join(lines), json_path)
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from sgverify.verdict.findings import (
     place_in_lines,
     said,
 )
+from sgverify.verdict.rate_result import RateResult
 
 if TYPE_CHECKING:
     from sgverify.advice.diagnosis.model import Diagnosis
@@ -49,14 +49,6 @@ Answer = TypeVar("Answer")
 _KIND = 6
 _HANGING = " " * (2 + _KIND)
 """The columns of a gradient estimator beside the lines of its bias, and the indent of what does not fit a line."""
-
-COLOURS = {
-    "pass": "#1a7f37",
-    "fail": "#cf222e",
-    "undecided": "#9a6700",
-    "refuted": "#6e7781",
-    "not-applicable": "#6e7781",
-}
 
 
 class Results(Sequence[Evidence], Result):
@@ -226,7 +218,9 @@ class Results(Sequence[Evidence], Result):
 
     @property
     def exhibit(self) -> Exhibit:
-        """A table of the findings on each matter."""
+        """A table of the findings on each matter, and the curve of the rate that is drawn."""
+        drawn = rate_to_draw(self)
+        panels = () if drawn is None else RateResult.of(drawn).exhibit.panels
         tables = []
         for matter, question in MATTERS.items():
             findings = folded(findings_of(item for item in self if matter_of(item) == matter))
@@ -236,20 +230,10 @@ class Results(Sequence[Evidence], Result):
         rows = dict(block.rows())
         told = (f"{block.outcome}  {block.scheme}: {block.finding}", rows.get("settings"))
         return Exhibit(
-            tuple(tables), settings=". ".join(filter(None, told)), notes=tuple(map(str, block.untested))
-        )
-
-    def _repr_html_(self) -> str:
-        """The block and the tables of the findings, for notebooks."""
-        rows = []
-        for table in self.exhibit.tables:
-            rows.append(f'<tr><th colspan="{len(COLUMNS)}" style="text-align:left">{table.title}</th></tr>')
-            rows += [_table_row(row) for row in table.rows]
-        colour = COLOURS[self.outcome]
-        block = html.escape(self.verdict.text())
-        return (
-            f'<pre style="border-left:4px solid {colour};padding-left:0.7em">{block}</pre>'
-            f"<details><summary>{len(self)} answers</summary><table>{''.join(rows)}</table></details>"
+            tuple(tables),
+            panels,
+            settings=". ".join(filter(None, told)),
+            notes=tuple(map(str, block.untested)),
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -264,11 +248,6 @@ class Results(Sequence[Evidence], Result):
             }
             for item in self
         ]
-
-    @property
-    def drawable(self) -> bool:
-        """Is one of the answers a rate with points?"""
-        return rate_to_draw(self) is not None
 
     def picture(self) -> Picture:
         """The picture of one rate, a failing one if there is any.
@@ -325,13 +304,6 @@ def _cells(finding: Finding) -> tuple[str, ...]:
     kinds = ", ".join(dict.fromkeys(map(gradient_of, finding.evidence)))
     inside = f" ({consequences(finding.folded)})" if finding.folded else ""
     return (item.outcome, item.check, kinds, said(item) + inside, method_text(item))
-
-
-def _table_row(row: Sequence[Any]) -> str:
-    """A row of the table for notebooks."""
-    cells = [f'<td style="text-align:left">{html.escape(text)}</td>' for text in row]
-    cells[0] = cells[0].replace("left", f"left;color:{COLOURS[row[0]]}", 1)
-    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _attempted(question: Callable[[], Answer]) -> Answer | Crash | None:

@@ -249,16 +249,21 @@ def kept(json_path: str | None, watch: Stopwatch, shown: Sequence[Evidence] = ()
 
 def show_result(found: Any, json_path: str | None, plot_path: str | None = None) -> None:
     """Write the document of a result to --json, print its text, and draw it into --plot where it has something to draw."""
-    if json_path:
-        show_json(found.document(), json_path)
-    if json_path != "-":
-        with quiet_pipe():
-            say_lines(found)
+    show_document(found.document(), found, json_path)
     if plot_path and found.drawable:
         found.plot(plot_path)
         say(f"plot: {plot_path}", err=True)
     elif plot_path:
         say("no plot: nothing of this answer can be drawn", err=True)
+
+
+def show_document(document: dict[str, Any], told: object, json_path: str | None) -> None:
+    """Write a document to --json, and print what is told unless the document is on stdout."""
+    if json_path:
+        show_json(document, json_path)
+    if json_path != "-":
+        with quiet_pipe():
+            say_lines(told)
 
 
 def show_json(document: dict[str, Any], json_path: str) -> None:
