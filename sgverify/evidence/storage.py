@@ -100,7 +100,8 @@ def documented(
                 f"evidence id {item.id!r} occurs twice; ids name one scheme, claim, check, configuration"
             )
         seen.add(item.id)
-    code = dict(pair for item in evidence for pair in recorded_for(item.scheme, item.configuration).items())
+    named = {(item.scheme, repr(item.configuration)): item for item in evidence}.values()
+    code = dict(pair for item in named for pair in recorded_for(item.scheme, item.configuration).items())
     return Document(evidence, replace(provenance, code={**provenance.code, **code}), answer)
 
 

@@ -18,7 +18,7 @@ from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.report.wording import found_text, vanishes
 from sgverify.schemes import Scheme
-from tests.zoo.schemes import RUBBED, heun, planted_drift, weak_noise
+from tests.zoo.schemes import heun, planted_drift, weak_noise
 
 
 def asked(
@@ -179,12 +179,6 @@ def test_a_thermostat_has_no_grid() -> None:
     evidence = asked("sgnht-euler", "quartic", "exact")
     assert evidence.verdict == "inconclusive"
     assert "none for the state (theta, p, xi)" in evidence.reason
-
-
-@pytest.mark.power  # six seconds; the kill matrix has this bug
-def test_a_kinetic_step_with_half_the_friction_violates_at_order_zero() -> None:
-    evidence = asked(RUBBED, "quartic", sweep={"steps": [0.05 / k for k in range(1, 6)]})
-    assert (evidence.verdict, evidence.method, evidence.found.exponent) == ("violates", "exact", 0)
 
 
 def no_grid(_: LineAnswers, step: float) -> GridBias:

@@ -125,23 +125,6 @@ def by_default(*names: str) -> list[Any]:
     return [name if name in names else pytest.param(name, marks=pytest.mark.power) for name in CASES]
 
 
-@pytest.mark.power  # 1.4 s; the next test says it of a run that is killed
-@pytest.mark.parametrize("case", CASES)
-def test_draws_are_the_same_in_parts(case: str, often: None, tmp_path: Path) -> None:
-    scheme, settings = CASES[case]
-    how = {**FEW, **settings}
-    whole = sgverify.sample(scheme, **how)
-    place = tmp_path / "draws.zarr"
-    found = sgverify.sample(scheme, **how, out=place)
-    assert assert_first_draws(found, whole) == 100
-    assert assert_first_draws(read(place), whole) == 100
-    assert found.attrs == whole.attrs
-    assert found["posterior"].attrs == whole["posterior"].attrs
-    names = [path.name for path in (place / "posterior" / "theta").iterdir()]
-    assert len([name for name in names if name[0].isdigit()]) > 5
-    assert [path.name for path in tmp_path.iterdir()] == ["draws.zarr"]
-
-
 @pytest.mark.parametrize("case", by_default("splitting"))
 @pytest.mark.parametrize(
     "writes",
