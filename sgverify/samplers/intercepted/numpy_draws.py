@@ -108,7 +108,7 @@ class _Draws:
         return type(self), ()
 
 
-class TorchDrawn(_Draws, np.random.Generator):
+class TorchDrawn(_Draws, np.random.Generator):  # type: ignore[misc]
     """A generator of numpy's that draws by torch; laws that it has not are numpy's own."""
 
     def __init__(self, seed: Any = None) -> None:
@@ -119,7 +119,7 @@ class TorchDrawn(_Draws, np.random.Generator):
         return "np.random.default_rng()"
 
 
-class TorchDrawnState(_Draws, np.random.RandomState):
+class TorchDrawnState(_Draws, np.random.RandomState):  # type: ignore[misc]
     """A generator of numpy's older kind that draws by torch."""
 
     def __init__(self, seed: Any = None) -> None:
