@@ -174,21 +174,15 @@ def _draw_panel(
     titled: bool = False,
 ) -> None:
     columns, height = _legend_shape(panel)
-    # Margins are as wide in a smaller part of a drawing.
-    wide, high = (whole * 72 / part for whole, part in zip(SIZE, _points_of(drawing), strict=True))
-    low, top = (0.1 + height) * high, (0.11 if titled else 0.06) * high
-    axes = drawing.add_axes((0.115 * wide, low, 1 - 0.135 * wide, 1 - top - low))
+    # Margins are as wide in a smaller drawing.
+    wide, high = (SIZE[0] / BESIDE[0], SIZE[1] / BESIDE[1]) if titled else (1, 1)
+    inner = (0.865 * wide + 1 - wide, (0.84 - height - 0.05 * titled) * high + 1 - high)
+    axes = drawing.add_axes((0.115 * wide, (0.1 + height) * high, *inner))
     _draw_curves(axes, panel, places, above)
     put_legend(axes, columns)
     if titled:
         # Above the crosses of missing values.
         drawing.text(0.03, 0.99, as_label(panel.title), va="top", fontsize=9)
-
-
-def _points_of(drawing: Figure | SubFigure) -> tuple[float, float]:
-    """Width and height in points."""
-    scale = 72 / drawing.get_figure(root=True).dpi
-    return drawing.bbox.width * scale, drawing.bbox.height * scale
 
 
 def _draw_curves(axes: Axes, panel: Panel, places: Mapping[str, int], above: str = "") -> None:
