@@ -223,5 +223,5 @@ def test_powers_are_those_of_the_option_and_p_is_what_the_code_keeps() -> None:
         "the variance of the noise of p goes as h^5 where h is due: h^(5/2) and not sqrt(h)",
     )
     assert in_own_words(told, step).sentence == (
-        "the variance of the noise of p = lr*buffer/sqrt(lr) goes as lr^(5/2) where sqrt(lr) is due: lr^(5/4) and not lr^(1/4)"
+        "the variance of the noise of p = lr^(1/2)*buffer goes as lr^(5/2) where sqrt(lr) is due: lr^(5/4) and not lr^(1/4)"
     )

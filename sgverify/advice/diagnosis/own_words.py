@@ -90,7 +90,9 @@ def in_own_words(cause: Cause, step: TorchStep) -> Cause:
     kept = re.search(r"\bp = ([^;]+)", step.conventions)
     if kept:
         made = re.sub(r"(?<!\w)h(?!\w)", names_of(step)["h"], kept[1])
-        sentence = sentence.replace(" of p ", f" of p = {made} ", 1)
+        powers = [(name, power) for name, power in _powers(made).items() if power]
+        told = "-" * made.startswith("-") + _product(1, powers)
+        sentence = sentence.replace(" of p ", f" of p = {told} ", 1)
     return Cause(cause.name, _ROOT.sub(_one_power, sentence))
 
 
