@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -361,3 +362,23 @@ def test_a_step_that_is_not_finite_moves_theta_by_no_buffer(monkeypatch):
 
 def test_what_is_made_within_a_vmap_is_not_kept_outside_of_it():
     assert verify(zoo.Flattened, checks=["settings"]).outcome == "pass"
+
+
+def test_a_friction_that_is_solved_exactly_is_read_from_the_law_of_a_step():
+    class Exact(torch.optim.Optimizer):
+        def __init__(self, params, lr=0.00137, gamma=1.7319, temperature=1.0):
+            super().__init__(params, {"lr": lr, "gamma": gamma, "temperature": temperature})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                kept = math.exp(-group["gamma"] * group["lr"])
+                for p in group["params"]:
+                    v = self.state[p].setdefault("v", torch.zeros_like(p))
+                    v.add_(p.grad, alpha=-group["lr"]).mul_(kept)
+                    v.add_(torch.randn_like(p), alpha=math.sqrt(group["temperature"] * (1 - kept**2)))
+                    p.add_(v, alpha=group["lr"])
+
+    found = step_of(Exact)
+    assert found.dynamics.name == "kinetic" and not found.memory
+    assert found.conventions.startswith("Exact(params, lr=h, gamma=D, temperature=T)")

@@ -167,7 +167,9 @@ class _Reading:
         if mean and not self.sizes:
             maps.update(dict.fromkeys(self.temperatures, "T/N"))
         if dynamics is None and lr not in maps:
+            values = self.values
             name, more = self._kinetic(law, lr, mean) if self.momentum else (None, {})
+            self.values = values
             dynamics, maps = name, {**maps, **(more or {lr: self._langevin(law, lr, mean)})}
         settings = replace(settings, map=maps, gradient=gradient, dynamics=dynamics)
         return OptimizerConvention(settings, *self._prior(law, lr), idle)
@@ -270,6 +272,10 @@ class _Reading:
         """The name of a dynamics with a momentum, and its options in h and D; None and none where no friction is found."""
         size = self.size if mean else 1.0
         power = self._power(lambda law: law.share * law.pull, lr)
+        if math.isfinite(power) and abs(power - round(power)) > EXACT:
+            # A friction that is solved exactly multiplies the pull by exp(-hD), which is 1 as h -> 0.
+            self.values = {**self.values, lr: TINY}
+            power, law = self._power(lambda law: law.share * law.pull, lr), self.law() or law
         if law.share * law.pull <= 0 or not any(abs(power - root) <= EXACT for root in (1, 2)):
             return None, {}
         root = round(power)
