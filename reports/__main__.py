@@ -1,5 +1,6 @@
 """Make the committed reports again: all parts, or those that are named. `--list` shows the parts with their costs.
 
+`python -m reports browser docs/NAME.md ...` opens the pages of these documents alone.
 `power` and `calibration` alone are commands with options of their own: see `python -m reports power --help`. With any of these
 they write where they are told to, and not over the committed files.
 """
@@ -30,6 +31,12 @@ def main(arguments: list[str] | None = None) -> int:
     # Imported here, because each new process of a command imports this module.
     from reports.making.parts import PARTS, Choice, make, render
 
+    if given.part[:1] == ["browser"] and given.part[1:]:
+        from reports.making.browser import make_pages
+        from reports.making.parts import HERE
+
+        make_pages(HERE, given.part[1:])
+        return 0
     unknown = [name for name in given.part if name not in PARTS]
     if unknown:
         parser.error(f"no part {', '.join(unknown)}; expected one of {', '.join(PARTS)}")
@@ -54,7 +61,10 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "part", nargs="*", metavar="PART", help="see --list; by default all, in the order of the list"
+        "part",
+        nargs="*",
+        metavar="PART",
+        help="see --list; by default all, in the order of the list; after browser, documents of the site",
     )
     parser.add_argument("--list", action="store_true", help="show each part with its source, cost and files")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The errors that a user can meet, and the exit code that each of them carries."""
+"""The errors that a user can meet, with the exit code that each carries, and texts as they may stand on a terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import difflib
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from textwrap import fill
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
+
+COLUMNS = 80
+"""The most columns of a line of output, but for a word or a table that is wider."""
 
 FEW = 60
 """Up to so many known names are listed in a message; of more, the nearest three."""
@@ -51,6 +55,39 @@ def printable(text: str) -> str:
     """
     line = escaped(re.sub(r"\s*[\r\n]\s*", " ", text)).rstrip()
     return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", line)
+
+
+def filled(text: str, first: str = "", rest: str | None = None, width: int = COLUMNS) -> str:
+    """The text in lines of at most `width` columns, the first after `first`, the others after `rest`; no word is broken.
+
+    `rest` is by default as wide as `first`.
+    """
+    rest = " " * len(first) if rest is None else rest
+    return fill(
+        printable(text), width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def command_lines(command: str, margin: str = "  ") -> str:
+    r"""A command in lines that a shell reads as one, none of which parts an option from its value.
+
+    >>> print(command_lines("sgverify verify " + "x" * 60 + " --set friction=2"))
+      sgverify verify xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx \
+        --set friction=2
+    """
+    words = re.findall(
+        r"""--\S+ (?:'[^']*'|"[^"]*"|[^\s'"-])(?:'[^']*'|"[^"]*"|[^\s'"])*|(?:'[^']*'|"[^"]*"|[^\s'"])+""",
+        printable(command),
+    )
+    lines = [margin + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + 3 > COLUMNS:
+            lines[-1] += " \\"
+            lines.append(f"{margin}  {word}")
+        else:
+            lines[-1] += f" {word}"
+    return "\n".join(lines)
 
 
 _STEERING = re.compile(

@@ -14,7 +14,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ SCRIPT = ROOT / "tests" / "report" / "open_pages.mjs"
 LIBRARIES = ("puppeteer-core@24.43.1", "axe-core@4.14.1")
 SUITES = ("chen2015", "vr-resgld", "awsgld")
 REPORT = ("index.html", "evidence.html")
-OWN = transcripts.NAMES
-"""The schemes of a user's file, the right and the wrong one, whose pages are opened beside those of the papers."""
+OWN = {**{name: f"{transcripts.FILE}:{name}" for name in transcripts.NAMES}, "sghmc-aboba": "sghmc-aboba"}
+"""Schemes whose pages are opened beside those of the papers: the right and the wrong one of a user's file, and a splitting."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SHEETS = 8
 """The most sheets of paper that the page of a scheme takes; of its evidence what is unfolded is printed."""
@@ -66,13 +66,13 @@ def install(folder: Path) -> str:
 
 
 def write_own(folder: Path) -> None:
-    """Write FOLDER/SCHEME.html for each scheme of `OWN`, as `sgverify verify FILE:SCHEME --html` writes it."""
+    """Write FOLDER/NAME.html for each scheme of `OWN`, as `sgverify verify SCHEME --html` writes it."""
     import sgverify
 
     with contextlib.chdir(folder):
         write_atomically(transcripts.FILE, transcripts.SOURCE)
-        for name in OWN:
-            sgverify.verify(f"{transcripts.FILE}:{name}").write_page(f"{name}.html")
+        for name, scheme in OWN.items():
+            sgverify.verify(scheme).write_page(f"{name}.html")
 
 
 def look(folder: Path, libraries: Path, pages: Sequence[str] = REPORT, pictures: Path | None = None) -> Seen:
@@ -131,20 +131,34 @@ def faults(seen: Seen) -> list[str]:
 
 def make(folder: Path) -> None:
     """Open the pages, and write what was seen to FOLDER/browser/browser.json and its page."""
-    if missing():
-        raise SystemExit(f"browser: there is no {missing()} on this machine")
-    with tempfile.TemporaryDirectory() as libraries, tempfile.TemporaryDirectory() as own:
-        problem = install(Path(libraries))
-        if problem:
-            raise SystemExit(f"browser: npm: {problem}")
-        seen = {suite: look(folder / suite, Path(libraries)) for suite in SUITES}
+    with _libraries() as libraries, tempfile.TemporaryDirectory() as own:
+        seen = {suite: look(folder / suite, libraries) for suite in SUITES}
         write_own(Path(own))
-        seen |= {name: look(Path(own), Path(libraries), [f"{name}.html"]) for name in OWN}
-        site.make(folder, Path(libraries), str(browser()))
+        seen |= {name: look(Path(own), libraries, [f"{name}.html"]) for name in OWN}
+        site.make(folder, libraries, str(browser()))
     target = folder / "browser"
     target.mkdir(exist_ok=True)
     write_atomically(target / "browser.json", json.dumps(seen, indent=1) + "\n")
     render(folder)
+
+
+def make_pages(folder: Path, documents: Sequence[str]) -> None:
+    """Open the pages of a few documents of the site alone, `docs/compare.md`, and keep what was seen of the others."""
+    with _libraries() as libraries:
+        site.make(folder, libraries, str(browser()), documents)
+    site.render(folder)
+
+
+@contextlib.contextmanager
+def _libraries() -> Iterator[Path]:
+    """A folder with the libraries. Ends the program where they, or a program, are missing."""
+    if missing():
+        raise SystemExit(f"browser: there is no {missing()} on this machine")
+    with tempfile.TemporaryDirectory() as libraries:
+        problem = install(Path(libraries))
+        if problem:
+            raise SystemExit(f"browser: npm: {problem}")
+        yield Path(libraries)
 
 
 def render(folder: Path) -> None:

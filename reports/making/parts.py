@@ -396,7 +396,7 @@ _PARTS = (
     Part(
         "transcripts",
         ("transcripts/transcripts.md", "transcripts/answers.md"),
-        "`sgverify verify` of a right and of a wrong scheme, in 80 and 100 columns, and ten answers in full",
+        "`sgverify verify` of a right and of a wrong scheme, and ten answers in full",
         2,
         _make_transcripts,
         _nothing,

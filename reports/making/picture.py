@@ -17,12 +17,13 @@ from sgverify import rate
 from sgverify.evidence import Evidence, read_evidence
 from sgverify.keeping.files import write_atomically
 from sgverify.report.colours import COLOURS, STYLE
+from sgverify.report.figures import scheme_places
 from sgverify.report.svg import file_svg
 
 CLAIM = "chen2015/theorem-4"
 SCHEMES = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba")
 PANELS = (("full", "full gradients"), ("iid", "minibatches of 10 out of 1000"))
-COLOUR = dict(zip(SCHEMES, (COLOURS[1], COLOURS[2], COLOURS[0]), strict=True))
+COLOUR = {scheme: COLOURS[place] for scheme, place in scheme_places(SCHEMES).items()}
 TITLE = "Bias of the invariant law by step size"
 
 
@@ -96,9 +97,9 @@ def found_in(numbers: dict[str, Any]) -> str:
 def draw(numbers: dict[str, Any]) -> Figure:
     """Stationary bias of theta^2 against the step size, exact lines and sampled points, one panel per gradient."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.4, 4.4), layout="constrained")
+        figure = Figure(figsize=(4.4, 6.4), layout="constrained")
         FigureCanvasSVG(figure)
-        axes = figure.subplots(1, 2, sharey=True)
+        axes = figure.subplots(2, 1)
         for axis, (kind, title) in zip(axes, PANELS, strict=True):
             rows = [one for one in numbers["curves"] if one["gradient"] == kind]
             for one in rows:
@@ -109,9 +110,8 @@ def draw(numbers: dict[str, Any]) -> Figure:
                 low = min(abs(one["values"][1]) for one in same)
                 slope(axis, (numbers["steps"][1], low / 4), 4, exponent, power(exponent))
         for axis in axes:
-            log_log(axis, "step size h", "")
+            log_log(axis, "step size h", "bias of θ² under the law")
             axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, -0.2))
-        axes[0].set_ylabel("bias of θ² under the invariant law")
     return figure
 
 

@@ -13,10 +13,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.making.places import place_of
 from sgverify.keeping.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,12 +43,13 @@ ENOUGH = 10
 """Of the questions so many are to be answered."""
 
 
-def look(libraries: Path, chromium: str) -> Mapping[str, Any]:
-    """Build the site and open its pages; what `open_site.mjs` prints."""
+def look(libraries: Path, chromium: str, pages: Sequence[str] = ()) -> dict[str, Any]:
+    """Build the site and open its pages, with `pages` these alone and no search; what `open_site.mjs` prints."""
+    questions = json.dumps([] if pages else list(QUESTIONS))
     with tempfile.TemporaryDirectory() as site:
         for command in (
             [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", site],
-            ["node", str(SCRIPT), chromium, str(libraries), site, json.dumps(list(QUESTIONS))],
+            ["node", str(SCRIPT), chromium, str(libraries), site, questions, *pages],
         ):
             surroundings = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
             done = subprocess.run(
@@ -55,8 +57,13 @@ def look(libraries: Path, chromium: str) -> Mapping[str, Any]:
             )
             if done.returncode:
                 raise RuntimeError(f"the site was not opened: {(done.stdout + done.stderr).strip()[-2000:]}")
-        seen: Mapping[str, Any] = json.loads(done.stdout)
+        seen: dict[str, Any] = json.loads(done.stdout)
         return seen
+
+
+def page_of(document: str) -> str:
+    """The page of the site that a document becomes: `docs/compare.md` is compare.html."""
+    return place_of(document).removesuffix(".md") + ".html"
 
 
 def answered(seen: Mapping[str, Any]) -> list[str]:
@@ -89,9 +96,12 @@ def faults(seen: Mapping[str, Any]) -> list[str]:
     return wrong
 
 
-def make(folder: Path, libraries: Path, chromium: str) -> None:
-    """Open the site, and write what was seen to FOLDER/browser/site.json."""
-    seen = look(libraries, chromium)
+def make(folder: Path, libraries: Path, chromium: str, documents: Sequence[str] = ()) -> None:
+    """Open the site, or the pages of these documents, and write what was seen to FOLDER/browser/site.json."""
+    seen = look(libraries, chromium, [page_of(document) for document in documents])
+    if documents:
+        kept = json.loads((folder / "browser" / "site.json").read_text(encoding="utf-8"))
+        seen = {**kept, "pages": dict(sorted({**kept["pages"], **seen["pages"]}.items()))}
     pages = ",\n".join(f"  {json.dumps(name)}: {json.dumps(page)}" for name, page in seen["pages"].items())
     others = {key: value for key, value in seen.items() if key != "pages"}
     text = json.dumps(others, indent=1).rstrip("}").rstrip() + f',\n "pages": {{\n{pages}\n }}\n}}\n'

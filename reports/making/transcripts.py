@@ -30,7 +30,6 @@ def weak_kick(theta, p, *, t, grad, noise, D, T):   return theta, p - t*grad(the
 wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA", order=2)
 """
 NAMES = ("heun", "wrong")
-WIDTHS = (80, 100)
 
 CODE = """\
 import itertools
@@ -119,12 +118,8 @@ def document() -> str:
     with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
         write_atomically(Path(FILE), SOURCE)
         for name in NAMES:
-            results = sgverify.verify(f"{FILE}:{name}")
-            for width in WIDTHS:
-                parts += [
-                    f"## `sgverify verify {FILE}:{name}`, {width} columns",
-                    _block("text", results.text(width)),
-                ]
+            text = sgverify.verify(f"{FILE}:{name}").text()
+            parts += [f"## `sgverify verify {FILE}:{name}`", _block("text", text)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -140,7 +135,7 @@ def answers() -> str:
         write_atomically(Path(FILE), SOURCE)
         write_atomically(Path("samplers.py"), CODE)
         for name, what in ANSWERS.items():
-            text = sgverify.verify(name).text(WIDTHS[-1])
+            text = sgverify.verify(name).text()
             parts += [f"## `sgverify verify {name}`: {what}", _block("text", text)]
     return "\n\n".join(parts) + "\n"
 

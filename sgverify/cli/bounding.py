@@ -7,15 +7,14 @@ from typing import Any
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SET, drawn
+from sgverify.cli.shared.options import CONFIG, CURVATURES, JSON, SET, drawn
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
 
 @click.command()
 @click.argument("scheme")
-@click.option("--m", type=float, metavar="M", help="The smallest curvature of U, above 0.")
-@click.option("--L", "L", type=float, metavar="L", help="The largest curvature of U.")
+@CURVATURES
 @click.option(
     "--step", type=float, metavar="H", help="The step size; without it half the largest with a certificate."
 )

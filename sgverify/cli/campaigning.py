@@ -105,7 +105,7 @@ def campaign(
         _show_plan(plan, engine, err=not dry_run)
         if dry_run:
             for task in plan.tasks:
-                output.say(task.title)
+                output.say_lines(output.wrapped(task.title))
             return 0
         out = prepare_folder(folder)
         answers = open_until_the_end.enter_context(SpooledAnswers(out, len(questions)))
@@ -170,9 +170,10 @@ def _show_plan(plan: CampaignPlan, engine: Engine, *, err: bool) -> None:
         parts.append(f"{refused} are refused")
     if plan.kept:
         parts.append(f"{len(plan.kept)} are in the store")
-    output.say(f"{', '.join(parts)}; {plan.missing} to compute{_cost(plan, engine)}", err=err)
+    told = output.wrapped(f"{', '.join(parts)}; {plan.missing} to compute{_cost(plan, engine)}")
+    output.say_lines(told, err=err)
     for reason, count in plan.misfits.most_common(FEW):
-        output.say(f"{output.INDENT}{count} do not fit: {reason}", err=err)
+        output.say_lines(output.wrapped(f"{output.INDENT}{count} do not fit: {reason}"), err=err)
 
 
 def _cost(plan: CampaignPlan, engine: Engine) -> str:
@@ -196,9 +197,8 @@ def _show(document: CampaignDocument, page: str) -> None:
         answers = ", ".join(f"{count} {name}" for name, count in document.answers.items() if count)
         others = [f"{count} {name}" for name, count in document.statuses.items() if name != "answered"]
         said = "; ".join([answers or "no combination has an answer", *others])
-        output.say(
-            f"{page}: {document.evidence} pieces of evidence on {len(document.rows)} combinations: {said}"
-        )
+        told = f"{page}: {document.evidence} pieces of evidence on {len(document.rows)} combinations: {said}"
+        output.say_lines(output.wrapped(told))
         refused = [row for row in document.rows if row.status in ("refused", "lost")]
         for row in refused[:FEW]:
             output.say(f"{row.status}: combination {row.number}, {row.scheme}: {row.reason}", err=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, drawn
+from sgverify.cli.shared.options import CONFIG, CURVATURES, JSON, SCALES, SET, drawn
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
@@ -35,6 +37,7 @@ from sgverify.user_code import own_code
     metavar="DIR",
     help="Write the figure (PDF, SVG, PNG), table.tex, CSV, Markdown, JSON and a page to this folder.",
 )
+@CURVATURES
 @CONFIG
 @SET
 @SCALES
@@ -43,18 +46,18 @@ from sgverify.user_code import own_code
 def compare(
     schemes: tuple[str, ...],
     target: str | None,
-    error: float,
-    cost: float | None,
     folder: str | None,
     config: str | None,
     settings: tuple[str, ...],
     plot_path: str | None,
     json_path: str | None,
+    **asked: Any,
 ) -> int:
     """Compare schemes: orders as proved, leading errors, stability limits, and what a bias costs in gradients.
 
     SCHEME is a catalogue name, or path/to/file.py:attribute for a definition, a torch step or an optimizer of your own. A single
-    scheme is compared with those of the catalogue of its dynamics. The cheapest for the error comes first.
+    scheme is compared with those of the catalogue of its dynamics. The cheapest for the error comes first. Contractions are
+    certified for potentials with M <= curvature <= L, by default those with the curvatures of the target, where these are known.
 
     \b
     Examples:
@@ -80,7 +83,7 @@ def compare(
 
     watch = output.Stopwatch()
     with own_code(), output.progress("comparing") as progress:
-        found = ask(*schemes, config=configuration, error=error, cost=cost, progress=progress)
+        found = ask(*schemes, config=configuration, progress=progress, **asked)
     output.show_result(found, json_path, plot_path)
     if folder:
         from sgverify.advice.comparison.writing import write

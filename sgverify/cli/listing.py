@@ -209,7 +209,8 @@ def schema(name: str | None) -> int:
             return 0
         for short in SCHEMAS:
             found = published(short)
-            output.say(f"{short:<{max(map(len, SCHEMAS))}}  {found.name:<23}  {_first_line(found)}")
+            line = f"{short:<{max(map(len, SCHEMAS))}}  {found.name:<23}  {_first_line(found)}"
+            output.say_lines(output.wrapped(line))
     return 0
 
 

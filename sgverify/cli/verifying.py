@@ -303,7 +303,7 @@ class Display:
         shown, self._heading = [*self._heading, *shown], []
         with output.above(self._progress), output.quiet_pipe():
             for line in shown:
-                output.say(line, _outcome_of(line))
+                output.say_lines(line, _outcome_of(line))
 
 
 def _outcome_of(line: str) -> str:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from sgverify.report.picture import Picture
 
-SIZE = (6.4, 4.4)
+WIDTH = 4.4
+"""Inches of a drawing: its words are read on a screen of 390 pixels too."""
+
+HIGH, LEFT, BOTTOM, TOP, LINE = 2.7, 0.72, 0.62, 0.24, 0.178
+"""Inches of the axes, what is left of them, below and above, and of a line of the legend, which stands below all."""
+
+LETTERS = 48
+"""The letters of labels that have room beside one another in a legend of two columns."""
+
 MARGIN = 0.06
 LEAST_HEIGHT = 1 / 3
 """The least height of the axes in decades, as a share of their width: a constant looks flat, and the slopes stay visible."""
@@ -30,6 +38,8 @@ SHORT, FINE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0)
 VALUES = {"mse": "mean square error", "covariance": "relative error", "wasserstein-2": "distance"}
 """What the upper axis is called, where it is not |bias|."""
 
+
+SLOPES = {False: "predicted slope", True: "slope of the corrected claim"}
 
 # Left, right, low and high limit of the axes.
 Frame = tuple[float, float, float, float]
@@ -48,13 +58,36 @@ def draw(figure: Figure) -> Picture:
     from sgverify.report.picture import Picture
 
     with matplotlib.rc_context(STYLE):
-        drawing = Picture(SIZE, figure.title, figure.description)
-        axes = drawing.add_axes((0.115, 0.1 + _legend_height(figure), 0.865, 0.88 - _legend_height(figure)))
+        slopes = {guide.corrected for curve in figure.curves for guide in curve.guides}
+        columns, rows = legend_shape([*map(_label_of, figure.curves), *map(SLOPES.__getitem__, slopes)])
+        drawing = Picture((WIDTH, height_with(rows)), figure.title, figure.description)
+        axes = drawing.add_axes(place_above(rows, WIDTH, height_with(rows)))
         frame = frame_of(figure)
         for curve in figure.curves:
             draw_curve(axes, curve, figure.x, frame)
-        _dress(axes, figure, frame)
+        _dress(axes, figure, frame, columns)
     return drawing
+
+
+def legend_shape(labels: Sequence[str]) -> tuple[int, int]:
+    """The columns and the lines of a legend with these labels."""
+    half = math.ceil(len(labels) / 2)
+    widest = sum(max(map(len, part), default=0) for part in (labels[:half], labels[half:]))
+    columns = 2 if widest <= LETTERS else 1
+    return columns, math.ceil(len(labels) / columns)
+
+
+def height_with(rows: int) -> float:
+    """Inches of a drawing whose legend has so many lines."""
+    return BOTTOM + LINE * rows + HIGH + TOP
+
+
+def place_above(
+    rows: int, width: float, height: float, top: float = TOP
+) -> tuple[float, float, float, float]:
+    """The axes above a legend with so many lines, as shares of a drawing of this size in inches."""
+    left, bottom = LEFT / width, (BOTTOM + LINE * rows) / height
+    return left, bottom, 0.98 - left, 1 - bottom - top / height
 
 
 def set_log_axes(axes: Axes, figure: Figure, frame: Frame) -> None:
@@ -80,7 +113,7 @@ def as_label(text: str) -> str:
     return escaped(text).replace("$", r"\$")
 
 
-def put_legend(axes: Axes, columns: int = 2) -> None:
+def put_legend(axes: Axes, columns: int) -> None:
     """The legend, in the lower left corner of the drawing."""
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transSubfigure, ncols=columns,
@@ -184,8 +217,7 @@ def draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
     for point in left_over:
         gone = point.diverged or point.value is None
         draw_edge_mark(axes, _x(point, x), frame[3 if gone else 2], "x" if gone else "$0$", colour)
-    label = as_label(f"{curve.label}: found {curve.found}")
-    axes.plot([], [], label=label, linewidth=1.1 if exact else 0, **style)
+    axes.plot([], [], label=_label_of(curve), linewidth=1.1 if exact else 0, **style)
 
 
 def _draw_sign_changes(axes: Axes, points: list[Point], x: str, colour: str) -> None:
@@ -211,19 +243,17 @@ def _draw_guides(axes: Axes, curve: Curve, points: list[Point], x: str, frame: F
         )  # fmt: skip
 
 
-def _dress(axes: Axes, figure: Figure, frame: Frame) -> None:
+def _label_of(curve: Curve) -> str:
+    return as_label(f"{curve.label}: found {curve.found}")
+
+
+def _dress(axes: Axes, figure: Figure, frame: Frame, columns: int) -> None:
     set_log_axes(axes, figure, frame)
     guides = {guide.corrected for curve in figure.curves for guide in curve.guides}
     for corrected in sorted(guides):
         style: Any = ":" if corrected else (0, (5, 3))
-        label = "predicted slope, corrected claim" if corrected else "predicted slope"
-        axes.plot([], [], color=SOFT, linewidth=0.9, linestyle=style, label=label)
-    put_legend(axes)
-
-
-def _legend_height(figure: Figure) -> float:
-    entries = len(figure.curves) + len({guide.corrected for curve in figure.curves for guide in curve.guides})
-    return 0.045 + 0.0405 * math.ceil(entries / 2)
+        axes.plot([], [], color=SOFT, linewidth=0.9, linestyle=style, label=SLOPES[corrected])
+    put_legend(axes, columns)
 
 
 def _tick(value: float, _: int, digits: int = 3) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from textwrap import fill
 from typing import Any
 
 from sgverify.claims import claims
+from sgverify.errors import command_lines, filled
 from sgverify.evidence import Erratum, Evidence
 from sgverify.evidence.erratum import SEVERITIES
 from sgverify.report.wording import SYMBOLS
 
-WIDTH = 100
 FAILS, STANDS, OPEN = SYMBOLS["refuted"], SYMBOLS["pass"], SYMBOLS["undecided"]
 WORDS = {
     "consequence": "error",
@@ -175,13 +174,8 @@ def _spelled(value: Any) -> str:
 
 def _field(name: str, text: str) -> str:
     if name == "- replay":
-        # Readers copy commands: a command is not wrapped.
-        return f"  {name}: {text}"
-    return fill(
-        f"{name}: {text}" if name.startswith("-") else f"{name:<9} {text}",
-        WIDTH,
-        initial_indent="  ",
-        subsequent_indent=" " * 12 if not name.startswith("-") else "      ",
-        break_long_words=False,
-        break_on_hyphens=False,
+        # Readers copy commands.
+        return f"  {name}:\n{command_lines(text, '      ')}"
+    return (
+        filled(f"{name}: {text}", "  ", "      ") if name.startswith("-") else filled(text, f"  {name:<9} ")
     )

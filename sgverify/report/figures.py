@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, count
 from typing import Any
 
 from sgverify.claims import claims
@@ -25,6 +26,15 @@ SCHEDULES = {
     "power": "decreasing h_l = C l^-alpha",
     "fixed": "fixed step",
 }
+
+
+SCHEMES = (
+    "sghmc-baoab", "sghmc-aboba", "sgld-euler", "sghmc-ubu", "sghmc-euler", "sghmc-obabo", "sghmc-oabao", "sghmc-nogin",
+)  # fmt: skip
+"""The schemes that have a colour and a marker of their own on every page, by their places."""
+
+PLACES = 10
+"""The number of colours."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ class Figure:
 def figures(evidence: Iterable[Evidence]) -> list[Figure]:
     """One figure for each group, quantity and schedule, with at most eight curves; more are continued in another."""
     evidence = tuple(evidence)
-    places = {scheme: place for place, scheme in enumerate(dict.fromkeys(item.scheme for item in evidence))}
+    places = scheme_places(item.scheme for item in evidence)
     drawn = []
     for group in groups(evidence):
         plots: dict[tuple[str, str], list[Evidence]] = {}
@@ -83,6 +93,16 @@ def figures(evidence: Iterable[Evidence]) -> list[Figure]:
         for (quantity, schedule), items in ordered:
             drawn += _figures(group.title, quantity, schedule, items, places)
     return drawn
+
+
+def scheme_places(labels: Iterable[str]) -> dict[str, int]:
+    """The colour and the marker of every curve: those of its scheme in `SCHEMES`, else the first that no other has."""
+    every = list(dict.fromkeys(labels))
+    # Of two curves of one scheme the first.
+    first = {label.partition(",")[0].partition(" = ")[0]: label for label in reversed(every)}
+    own = {label: SCHEMES.index(name) for name, label in first.items() if name in SCHEMES}
+    free = chain((place for place in reversed(range(PLACES)) if place not in own.values()), count(PLACES))
+    return {label: own[label] if label in own else next(free) for label in every}
 
 
 def _figures(

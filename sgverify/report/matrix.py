@@ -14,8 +14,16 @@ from sgverify.report.wording import claim_order, gradient_text
 # Settings that do not distinguish questions: the claim itself sets the schedule and the sweep.
 _ASIDE = ("schedule", "sweep", "steps", "seed", "chains", "dtype", "device")
 _NAMED = ("gradient",)
-_WORDS = {"test_function": "test function", "target.name": "target"}
-"""The names of settings that distinguish questions; a title shows them if their values differ within a report."""
+_WORDS = {
+    "test_function": "test function",
+    "target.name": "target",
+    "gradient.scale": "gradients times",
+    "partition.zeta": "flattening (zeta)",
+}
+"""The names of settings that distinguish questions in words."""
+
+_ALWAYS = ("test_function", "target.name")
+"""The settings that every title shows if their values differ within a report."""
 
 _NONE = "null"
 
@@ -105,7 +113,7 @@ def _titles(evidence: Sequence[Evidence]) -> list[str]:
                 continue
             found = _split(members, lambda i, key=key: settings[i].get(key, _NONE))  # type: ignore[misc]
             for value, own in found.items():
-                apart = len(found) > 1 or (key in _WORDS and len(everywhere) > 1)
+                apart = len(found) > 1 or (key in _ALWAYS and len(everywhere) > 1)
                 said = apart and value != _NONE
                 parted.append(([*labels, _named(key, value)] if said else labels, own))
         classes = parted
@@ -167,5 +175,6 @@ def _every_setting(configuration: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    text = text.strip('"')
+    """A value in words: titles stand in lists of contents."""
+    text = text.strip('"').replace("**2", " squared")
     return text if len(text) <= 40 else text[:37] + "..."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
-from textwrap import fill
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import UserError
@@ -13,18 +13,24 @@ from sgverify.evidence import Cell, Panel, Series, Study
 from sgverify.report.colours import COLOURS, INK, SOFT, STYLE
 from sgverify.report.drawing import (
     ERROR_BARS,
-    SIZE,
+    LINE,
+    TOP,
+    WIDTH,
     Frame,
     as_label,
     draw_bars,
     draw_edge_mark,
     draw_marks,
     height_of,
+    height_with,
+    legend_shape,
     look_of,
+    place_above,
     put_legend,
     set_axes,
     widened,
 )
+from sgverify.report.figures import SCHEMES, scheme_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,14 +79,13 @@ def notes_of(study: Study) -> list[str]:
 
 MARGIN = 0.05
 FEW = 12
-"""The most points of an exact curve that are marked if it has no sampled points; more marks would hide the curve."""
+"""The most points of an exact curve that are marked, if it has no sampled points: more marks would hide the curve."""
 
 NOTHING = "plot: nothing of this answer is a curve to draw; expected one with curves; print it instead"
 BESIDE = (5.4, 3.8)
 """The size of a panel beside another, in inches."""
 
-WIDE_LABEL = 34
-WORDS = 96
+WORDS = 68
 """The letters of a line above a picture."""
 
 NEGATIVE: Any = (0, (4, 2))
@@ -97,7 +102,9 @@ def places_of(study: Study) -> dict[str, int]:
 
 
 def _places(panels: Iterable[Panel]) -> dict[str, int]:
-    labels = (series.label for panel in panels for series in panel.series)
+    labels = [series.label for panel in panels for series in panel.series]
+    if any(label.partition(",")[0].partition(" = ")[0] in SCHEMES for label in labels):
+        return scheme_places(labels)
     return {label: place for place, label in enumerate(dict.fromkeys(labels))}
 
 
@@ -113,7 +120,7 @@ def draw_panel(panel: Panel, places: Mapping[str, int], above: str = "") -> Pict
     from sgverify.report.picture import Picture
 
     with matplotlib.rc_context(STYLE):
-        drawing = Picture(SIZE, panel.title, description_of(panel))
+        drawing = Picture(_size_of(panel), panel.title, description_of(panel))
         _draw_panel(drawing, panel, places, above)
     return drawing
 
@@ -136,20 +143,21 @@ def draw_panels(
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     with matplotlib.rc_context(STYLE):
-        width, height = SIZE if len(panels) == 1 else BESIDE
+        words = wrap(above, WORDS)
+        width, height = _size_of(panels[0], len(words)) if len(panels) == 1 else BESIDE
         size = (width * columns, height * rows)
         drawing = Picture(size, panels[0].title, " ".join(map(description_of, panels)))
         parts = [drawing] if len(panels) == 1 else drawing.subfigures(rows, columns, squeeze=False).flat
         for part, panel in zip(parts, panels, strict=False):
             _draw_panel(part, panel, places, titled=len(panels) > 1)
         for place, (x, y) in enumerate(stars):
-            colour = COLOURS[place % len(_places(panels[:1])) % len(COLOURS)]
+            own = [*_places(panels[:1]).values()]
+            colour = COLOURS[own[place % len(own)] % len(COLOURS)]
             drawing.axes[0].plot([x], [y], "*", color=colour, markersize=9 if place else 17, zorder=3)
         if above:
-            words = fill(above, WORDS)
             left, low, wide, high = drawing.axes[0].get_position().bounds
-            drawing.axes[0].set_position((left, low, wide, high - 0.03 * words.count("\n")))
-            drawing.text(0.02, 0.985, as_label(words), va="top", fontsize=8)
+            drawing.axes[0].set_position((left, low, wide, high - LINE * len(words) / height))
+            drawing.text(0.02, 1 - 0.06 / height, as_label("\n".join(words)), va="top", fontsize=8)
     return drawing
 
 
@@ -173,16 +181,20 @@ def _draw_panel(
     *,
     titled: bool = False,
 ) -> None:
-    columns, height = _legend_shape(panel)
-    # Margins are as wide in a smaller drawing.
-    wide, high = (SIZE[0] / BESIDE[0], SIZE[1] / BESIDE[1]) if titled else (1, 1)
-    inner = (0.865 * wide + 1 - wide, (0.84 - height - 0.05 * titled) * high + 1 - high)
-    axes = drawing.add_axes((0.115 * wide, (0.1 + height) * high, *inner))
+    columns, rows = legend_shape(_labels(panel))
+    width, height = (points / 72 for points in _points_of(drawing))
+    axes = drawing.add_axes(place_above(rows, width, height, 2 * TOP if titled else TOP))
     _draw_curves(axes, panel, places, above)
     put_legend(axes, columns)
     if titled:
         # Above the crosses of missing values.
         drawing.text(0.03, 0.99, as_label(panel.title), va="top", fontsize=9)
+
+
+def _points_of(drawing: Figure | SubFigure) -> tuple[float, float]:
+    """Width and height in points."""
+    scale = 72 / drawing.get_figure(root=True).dpi
+    return drawing.bbox.width * scale, drawing.bbox.height * scale
 
 
 def _draw_curves(axes: Axes, panel: Panel, places: Mapping[str, int], above: str = "") -> None:
@@ -215,8 +227,10 @@ def _draw_series(axes: Axes, series: Series, place: int, log: bool, frame: Frame
             if there:
                 _draw_curve(axes, [point for point in run if point], look["color"], log)
     marked = [point for point in points if point]
-    if series.kind != "exact" or (len(series.x) <= FEW and not plain):
+    if series.kind != "exact":
         _mark(axes, marked, series.kind, look, log)
+    elif not plain:
+        _mark(axes, marked[:: math.ceil(len(marked) / FEW) or 1], series.kind, look, log)
     for x, y in zip(series.x, series.y, strict=True):
         if log and y == 0:
             draw_edge_mark(axes, x, frame[2], "$0$", look["color"])
@@ -270,16 +284,12 @@ def _mark(axes: Axes, points: list[Point], kind: str, style: dict[str, Any], log
 def _label(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
     """Entries of the legend: one for each label, and one for each kind of points."""
     for label, kinds in _kinds(panel.series).items():
-        few = any(len(s.x) <= FEW for s in panel.series if s.label == label)
         style = {**look_of(places[label]), "markersize": 4.5, "linewidth": 1.2 if "exact" in kinds else 0}
-        if "sampled" not in kinds and not few:
-            style["marker"] = "none"
         if kinds == {"printed"}:
             style |= {"color": INK, "marker": "*", "markersize": 8}
         axes.plot([], [], label=as_label(label), **style)
-    for kind, label in (("sampled", "points with bars: sampled"), ("printed", "stars: printed")):
-        if any(series.kind == kind for series in panel.series):
-            axes.plot([], [], label=label, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")
+    for kind, label in _kind_labels(panel.series).items():
+        axes.plot([], [], label=label, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")
 
 
 def _kinds(series: Iterable[Series]) -> dict[str, set[str]]:
@@ -290,12 +300,20 @@ def _kinds(series: Iterable[Series]) -> dict[str, set[str]]:
     return found
 
 
-def _legend_shape(panel: Panel) -> tuple[int, float]:
-    """Columns and height of the legend, as a share of the drawing."""
-    labels = list(_kinds(panel.series))
-    entries = len(labels) + len({series.kind for series in panel.series} - {"exact"})
-    columns = 1 if any(len(label) > WIDE_LABEL for label in labels) else 2
-    return columns, 0.045 + 0.0405 * math.ceil(entries / columns)
+def _labels(panel: Panel) -> list[str]:
+    """The entries of the legend."""
+    return [*_kinds(panel.series), *_kind_labels(panel.series).values()]
+
+
+def _kind_labels(series: Iterable[Series]) -> dict[str, str]:
+    kinds = {one.kind for one in series}
+    labels = {"sampled": "points with bars: sampled", "printed": "stars: printed"}
+    return {kind: label for kind, label in labels.items() if kind in kinds}
+
+
+def _size_of(panel: Panel, above: int = 0) -> tuple[float, float]:
+    """Inches of a drawing of the panel, with so many lines of words above it."""
+    return WIDTH, height_with(legend_shape(_labels(panel))[1]) + LINE * above
 
 
 def _folded(panel: Panel) -> bool:

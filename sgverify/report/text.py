@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from textwrap import fill, indent
+from textwrap import indent
 from typing import Any
 
 from sgverify.claims import claims
-from sgverify.errors import printable
+from sgverify.errors import filled, printable
 from sgverify.evidence import OUTCOMES, Evidence
 from sgverify.rates.sample import chance_of_any
 from sgverify.report.wording import (
@@ -20,7 +20,6 @@ from sgverify.report.wording import (
     symbol,
 )
 
-WIDTH = 100
 FEW, MANY = 4, 12
 """The most records and the most values of a certificate that are shown."""
 
@@ -124,9 +123,7 @@ def _told(certificate: Mapping[str, Any], margin: str) -> Iterator[str]:
             if len(value) > FEW:
                 yield f"{margin}  {len(value) - FEW} more: --json FILE"
         else:
-            yield fill(
-                f"{name}: {_value(value)}", WIDTH, subsequent_indent=f"{margin}    ", break_long_words=False
-            )
+            yield filled(f"{name}: {_value(value)}", rest=f"{margin}    ")
 
 
 def _value(value: Any) -> str:
@@ -140,6 +137,4 @@ def _value(value: Any) -> str:
 
 
 def _field(name: str, text: str) -> str:
-    return fill(
-        text, WIDTH, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14, break_long_words=False
-    )
+    return filled(text, f"  {name:<12}")

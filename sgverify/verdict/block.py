@@ -1,4 +1,4 @@
-"""The answer in one block of at most eight lines: the outcome, the finding, the cause and the mend, the settings, what is open."""
+"""The answer in one block of a dozen lines: the outcome, the finding, the cause and the mend, the settings, what is open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.errors import printable
+from sgverify.claims import claims
+from sgverify.errors import COLUMNS, printable
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
@@ -20,7 +21,6 @@ from sgverify.subject.momentum_unit import told_unit
 from sgverify.subject.subject import Subject
 from sgverify.verdict.findings import (
     RATES,
-    WIDEST,
     clauses,
     consequences,
     findings_of,
@@ -34,8 +34,8 @@ from sgverify.verdict.untested import Untried, reach_text, whole_scope
 if TYPE_CHECKING:
     from sgverify.advice.size.model import HowLarge
 
-MOST_LINES, MOST_NARROW = 8, 12
-"""The most lines of a block of `WIDEST` columns, and of a narrower one."""
+MOST_LINES = 12
+"""The most lines of a block, but for a scope or a failure."""
 ONE_LINE = ("paper",)
 """The rows that take no second line: the others say what a user acts on."""
 WHOLE = ("found", "holds for", "contracts", "cause", "mend", "", "no effect")
@@ -79,24 +79,23 @@ class ClosingBlock:
         """The labelled rows under the first line, in full: no line ends them. A row without a label goes with the one before."""
         return list(self._rows())
 
-    def text(self, width: int = WIDEST) -> str:
+    def text(self, width: int = COLUMNS) -> str:
         """The block: `MOST_LINES` lines of at most `width` columns, more where they are narrow and for a scope or a failure."""
         return "\n".join(map(printable, self.lines(width)))
 
-    def lines(self, width: int = WIDEST) -> list[str]:
+    def lines(self, width: int = COLUMNS) -> list[str]:
         """The lines of the block: one for each row, and of the lines that are left the most to the first rows."""
         indent = " " * (len(self.outcome) + 2)
         rows = [("found", indent, f"{self.outcome}  {self.scheme}: {self.finding}")]
         rows += [(label, " " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}") for label, text in self._rows()]
         wrapped = [_wrapped(text, width, hanging) for _, hanging, text in rows]
         kept = sum(len(parts) - 1 for (label, *_), parts in zip(rows, wrapped, strict=True) if label in WHOLE)
-        most_lines = MOST_LINES if width >= WIDEST else MOST_NARROW
         passed = any(label == "holds for" for label, *_ in rows)
-        if passed and kept and len(rows) + kept > most_lines:
+        if passed and kept and len(rows) + kept > MOST_LINES:
             # What is sampled comes before a note on a paper.
             shown = [pair for pair in zip(rows, wrapped, strict=True) if pair[0][0] != "paper"]
             rows, wrapped = [row for row, _ in shown], [parts for _, parts in shown]
-        left = most_lines - len(rows)
+        left = MOST_LINES - len(rows)
         lines: list[str] = []
         for (label, hanging, text), parts in zip(rows, wrapped, strict=True):
             # One further line of a size is its number to the end; what is assumed is folded then.
@@ -271,10 +270,16 @@ class ClosingBlock:
             if conventions:
                 yield "called with", conventions
             yield "settings", self._settings(self.subject)
-        refuted = dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted")
+        refuted: dict[str, list[str]] = {}
+        for claim in dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted"):
+            refuted.setdefault(_paper(claim), []).append(claim.rpartition("/")[2])
         if refuted and self.outcome != "FAIL":
-            names = ", ".join(claim.rpartition("/")[2] for claim in refuted)
-            yield "paper", f"refuted as printed (their corrections judge): {names}"
+            yield (
+                "paper",
+                "; ".join(
+                    f"refuted as printed in {paper}: {', '.join(names)}" for paper, names in refuted.items()
+                ),
+            )
         if self.untested:
             yield "not tested", "; ".join(map(str, self.untested))
 
@@ -303,6 +308,16 @@ class ClosingBlock:
                 item.configuration["gradient"] for item in self.evidence if gradient_of(item) == kind
             )
             yield f"{kind} (batch {table['batch']})" if kind not in WITHOUT_MINIBATCHES else kind
+
+
+def _paper(claim: str) -> str:
+    """The first author and the year of the paper that makes the claim: `Chen et al. 2015`."""
+    card = claims().get(claim)
+    if card is None:
+        return claim.partition("/")[0]
+    names, _, year = card.source.paper.partition(" 2")
+    first, *others = names.split(", ")
+    return f"{first}{' et al.' * bool(others)} 2{year[:3]}"
 
 
 def few(text: str, width: int, hanging: str = "", most: int = 1) -> str:

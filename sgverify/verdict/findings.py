@@ -9,6 +9,7 @@ from textwrap import wrap
 from sgverify.checks.check import Matter
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
+from sgverify.errors import COLUMNS
 from sgverify.evidence import Evidence
 from sgverify.report.errata import WORDS, severity_said
 from sgverify.report.wording import (
@@ -37,7 +38,6 @@ MATTERS: dict[Matter, str] = {
 
 RATES = (*OF_THE_LAW, "bias", "mse", "consistency")
 
-WIDEST = 100
 _OUTCOME, _LABEL, _KINDS = 10, 18, 9
 """Columns of the outcome, the quantity and the gradients."""
 
@@ -65,7 +65,7 @@ class Finding:
         """The number of answers that are folded under this one."""
         return sum(len(item.evidence) for item in self.consequences)
 
-    def line(self, width: int = WIDEST, *, inside: str = "", gradients: bool = False) -> str:
+    def line(self, width: int = COLUMNS, *, inside: str = "", gradients: bool = False) -> str:
         """One line of at most `width` columns, a second one for what has no room in it.
 
         `inside` is the scheme of a composite that the finding is about; with `gradients` the line names those of the finding.

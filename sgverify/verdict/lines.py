@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sgverify.checks.check import Matter
+from sgverify.errors import COLUMNS, filled
 from sgverify.evidence import Evidence
 from sgverify.verdict.findings import (
     MATTERS,
-    WIDEST,
     Finding,
     cause_of,
     consequences,
@@ -28,7 +28,7 @@ class Lines:
     """
 
     asked: str
-    width: int = WIDEST
+    width: int = COLUMNS
     everything: bool = False
     _waiting: list[Evidence] = field(default_factory=list)
     _paper: list[Evidence] = field(default_factory=list)
@@ -86,7 +86,7 @@ def introduced(scheme: str, step: object) -> str:
     invariant = getattr(inner, "invariant_order", None)
     orders += [f"stated order {invariant} of its invariant law"] if invariant else []
     said += orders or ["no order stated"]
-    return f"{scheme}: {', '.join(said)}"
+    return filled(f"{scheme}: {', '.join(said)}", rest="    ")
 
 
 def _quantity(item: Evidence) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from sgverify.checks.progress import raised_on
-from sgverify.errors import UserError, printable
+from sgverify.errors import COLUMNS, UserError, printable
 from sgverify.evidence import Evidence, Table, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.keeping.stopping import late
@@ -23,7 +23,6 @@ from sgverify.user_code import own_code
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.findings import (
     MATTERS,
-    WIDEST,
     Finding,
     consequences,
     findings_of,
@@ -188,7 +187,7 @@ class Results(Sequence[Evidence], Result):
             self._contraction,
         )
 
-    def details(self, width: int = WIDEST) -> list[str]:
+    def details(self, width: int = COLUMNS) -> list[str]:
         """The lines that the whole text has beyond findings and block: every number on the bias, and all that was not tested."""
         found = [f"  {kind:<{_KIND}}{line}" for kind, size in self.how_large.items() for line in size.lines()]
         lines = ["How large is the bias?", *found] if found else []
@@ -196,7 +195,7 @@ class Results(Sequence[Evidence], Result):
             lines += ["What was not tested?", *(f"  {item}" for item in self.verdict.untested)]
         return [part for line in lines for part in wrap(line, width, subsequent_indent=_HANGING)]
 
-    def text(self, width: int = WIDEST, *, everything: bool = False) -> str:
+    def text(self, width: int = COLUMNS, *, everything: bool = False) -> str:
         """What `sgverify verify` prints: the findings in three groups, and the block; with `everything` as by `--all`."""
         from sgverify.verdict.lines import Lines, introduced
 
@@ -208,7 +207,8 @@ class Results(Sequence[Evidence], Result):
         if everything:
             findings += self.details(width)
         heading = [] if enquiry is None else [introduced(scheme, enquiry.subject.scheme)]
-        return "\n".join(map(printable, [*heading, *findings, "", *self.verdict.lines(width)]))
+        text = "\n".join([*heading, *findings, "", *self.verdict.lines(width)])
+        return "\n".join(map(printable, text.split("\n")))
 
     def __str__(self) -> str:
         return self.text()
@@ -225,7 +225,7 @@ class Results(Sequence[Evidence], Result):
         for matter, question in MATTERS.items():
             findings = folded(findings_of(item for item in self if matter_of(item) == matter))
             if findings:
-                tables.append(Table(question, COLUMNS, tuple(map(_cells, findings))))
+                tables.append(Table(question, HEADS, tuple(map(_cells, findings))))
         block = self.verdict
         rows = dict(block.rows())
         told = (f"{block.outcome}  {block.scheme}: {block.finding}", rows.get("settings"))
@@ -296,7 +296,7 @@ class Results(Sequence[Evidence], Result):
         return round(sum(item.seconds for item in self), 3)
 
 
-COLUMNS = ("outcome", "check", "gradients", "finding", "method")
+HEADS = ("outcome", "check", "gradients", "finding", "method")
 
 
 def _cells(finding: Finding) -> tuple[str, ...]:

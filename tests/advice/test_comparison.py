@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from matplotlib.mathtext import MathTextParser
 
 from sgverify import Alphabet, compare, exp, scheme, sqrt, torch_step
 from sgverify.advice.comparison import ComparedScheme, SchemeComparison
@@ -18,6 +19,7 @@ from sgverify.advice.comparison.writing import write
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Provenance
+from sgverify.report.figures import scheme_places
 from sgverify.schemes import kinetic, langevin
 from sgverify.subject.binding import make_subject
 from tests.tables import each_row
@@ -119,6 +121,21 @@ def test_a_scheme_without_a_law_is_said_with_its_reason_and_torch_code_has_that_
     assert None not in cells and all(mark in str(found) for mark in found.marks.values())
 
 
+def test_contractions_are_those_of_the_target_or_of_a_given_class() -> None:
+    two = {"target": {"name": "gaussian", "precision": [1.0, 2.0], "dim": 2}}
+    given = compare("sgld-euler", uphill, config=STANDARD, cost=20, m=1, L=2)
+    own = compare("sgld-euler", uphill, config=two, cost=20)
+    # The slowest of the class is the quadratic of curvature m: 1 - h m.
+    for found in (given, own):
+        assert row(found, "sgld-euler").contraction == pytest.approx(1 / 20, rel=1e-6)
+    assert "1 <= U'' <= 2" in str(given) and "the target's curvatures" in own.conventions
+
+
+def test_a_scheme_has_one_colour_whatever_stands_beside_it() -> None:
+    alone, beside = scheme_places(["sghmc-ubu"]), scheme_places(["mine", "sghmc-baoab", "sghmc-ubu", "other"])
+    assert alone["sghmc-ubu"] == beside["sghmc-ubu"] and len({*beside.values()}) == 4
+
+
 def test_dynamics_that_differ_are_compared_by_independent_draws_and_equal_curves_are_one() -> None:
     found = compare("sgld-euler", "sghmc-euler", "sghmc-momentum", config=STANDARD)
     assert found.unit == "independent draw"
@@ -180,8 +197,14 @@ def test_all_files_are_written_and_the_answer_is_read_again(
     names = write(splittings, tmp_path / "out", made)
     assert {"figure.pdf", "figure.svg", "figure.png", "table.tex", "table.csv", "index.html"} <= set(names)
     tex = (tmp_path / "out" / "table.tex").read_text()
-    assert tex.count(r"\toprule") == tex.count(r"\bottomrule") == 2 and tex.count("$") % 2 == 0
-    assert "T = 1, friction D = 2" in tex.partition(r"\begin{tabular}")[0] and "theorem" not in tex
+    assert [tex.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [2, 2, 2]
+    caption = tex[tex.index(r"\caption") : tex.index(r"\begin{tabular}")]
+    assert "$T = 1$, friction $D = 2$" in caption and len(caption) < 130 and "theorem" not in tex
+    assert r"- \tfrac{1}{24} [A,\,[A,\,O]]" in tex and "U^{(5)}" in tex and "(1/" not in tex
+    formulas = tex.replace("tfrac", "frac").split("$")
+    assert len(formulas) % 2
+    for formula in formulas[1::2]:
+        MathTextParser("path").parse(f"${formula}$")
     rows = list(csv.DictReader((tmp_path / "out" / "table.csv").read_text().splitlines()))
     assert [line["scheme"] for line in rows] == [one.scheme for one in splittings.schemes]
     assert rows[0]["contraction"].startswith("the target has one curvature")
@@ -209,6 +232,8 @@ def _plain(comparison: SchemeComparison) -> Any:
         (("sghmc-baoab", "sghmc-baba"), {}, "sghmc-baba"),
         (("sghmc-baoab",), {"schedule": {"kind": "power"}}, "expected 'fixed'"),
         (("sghmc-baoab",), {"target": "no-such-target"}, "no-such-target"),
+        (("sghmc-baoab",), {"m": 1.0}, "--m is given alone"),
+        (("sghmc-baoab",), {"m": 2.0, "L": 1.0}, "expected m <= L"),
     ],
 )
 def test_a_wrong_call_is_refused(schemes: Any, given: Any, message: str) -> None:

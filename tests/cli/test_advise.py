@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -19,7 +20,8 @@ def test_the_command_of_the_advice_runs_and_knows_the_target(call: Call) -> None
     answer = call("advise", "gaussian", "sghmc-ubu", "--json", "advice.json")
     assert answer.code == 0
     assert answer.out.startswith("for an error of 5 % on gaussian: run sghmc-ubu with full gradients")
-    (command,) = [line.strip() for line in answer.out.splitlines() if line.startswith("  sgverify sample ")]
+    (command,) = re.findall(r"^  (sgverify sample (?:.*\\\n)*.*)$", answer.out, re.MULTILINE)
+    command = command.replace("\\\n", "")
     ran = call(*shlex.split(command)[1:], "--json", "-")
     assert ran.code == 0
     (summary,) = ran.document["summary"].values()

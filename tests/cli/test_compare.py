@@ -16,7 +16,7 @@ def test_files_and_figure_are_written_and_exit_codes_say_whether_every_scheme_ha
     answer = call(*asked, "--out", "out", "--plot", "a.pdf", "--json", "c.json")
     # The thermostat's law is not compared: it has no curve, and the reason is said.
     assert answer.code == 3 and "the law of `thermostat` is not compared" in answer.out
-    assert max(map(len, answer.out.splitlines())) <= 88
+    assert max(map(len, answer.out.splitlines())) <= 80
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF") and (tmp_path / "out" / "table.tex").exists()
     document = json.loads((tmp_path / "c.json").read_text())
     assert document["schema"] == "sgverify/comparison/1" and len(document["schemes"]) == 2

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from sgverify.evidence import Point
-from sgverify.report.colours import COLOURS, DARK_COLOURS, MARKERS
+from sgverify.report.colours import COLOURS, DARK_COLOURS, MARKERS, PAPER
 from sgverify.report.drawing import ERROR_BARS, draw, frame_of, set_log_ticks
-from sgverify.report.figures import MOST_CURVES, figures
+from sgverify.report.figures import MOST_CURVES, PLACES, figures
 
 
 def find(evidence, quantity, group):
@@ -132,7 +132,7 @@ def test_signs_zeros_and_divergence_are_marked(evidence):
     assert list(zero.get_xdata()) == [points[2].step]
     (gone,) = marked(figure, "x")
     assert list(gone.get_xdata()) == [points[3].step]
-    hollow = [line for line in marked(figure, "o") if line.get_markerfacecolor() != COLOURS[0]]
+    hollow = [line for line in lines(figure) if line.get_markerfacecolor() == PAPER and len(line.get_xdata())]
     assert [list(line.get_xdata()) for line in hollow] == [[points[0].step]]
 
 
@@ -186,7 +186,12 @@ def test_names_in_a_figure_are_text_and_never_markup(evidence):
 
 def test_there_is_a_colour_and_a_marker_for_each_place_on_light_and_dark():
     assert (
-        len(COLOURS) == len(set(COLOURS)) == len(DARK_COLOURS) == len(set(DARK_COLOURS)) == len(set(MARKERS))
+        PLACES
+        == len(COLOURS)
+        == len(set(COLOURS))
+        == len(DARK_COLOURS)
+        == len(set(DARK_COLOURS))
+        == len(set(MARKERS))
     )
 
 

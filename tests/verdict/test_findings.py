@@ -138,6 +138,6 @@ def test_a_line_shows_whole_clauses() -> None:
         == "the chains are not independent"
     )
     item = replace(evidence("pure-step"), reason=text)
-    line = Lines("mine.py:heun")
+    line = Lines("mine.py:heun", 100)
     shown = [*line.tell([item, replace(item, claim="own/claim")]), *line.end()][1]
     assert "equal bits  " in shown and shown.endswith("[exact]") and "…" not in shown

@@ -51,7 +51,7 @@ def figure_5(effort: str) -> Study:
         "horizon",
         find_named("effort", effort, EFFORTS),
         id="chen2015/figure-5",
-        title="Figures 2 (right) and 5: fixed steps, h = C L^-alpha",
+        title="Figures 2 (right) and 5: fixed steps by the length of the run",
         source="chen2015 Figure 2 (right: MSE of SGHMC-F) and Figure 5 (bias, MSE)",
     )
 
@@ -62,7 +62,7 @@ def figure_7(effort: str) -> Study:
         "power",
         find_named("effort", effort, EFFORTS),
         id="chen2015/figure-7",
-        title="Figures 2 (left) and 7: decreasing steps, h_l = C l^-alpha",
+        title="Figures 2 (left) and 7: decreasing steps",
         source="chen2015 Figure 2 (left: bias of SGHMC-D) and Figure 7 (bias, MSE)",
     )
 

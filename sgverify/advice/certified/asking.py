@@ -52,12 +52,8 @@ def bound(
 
         print(sgverify.bound("sghmc-baoab", m=1, L=10, friction=4.0, schedule={"step": 0.1}))
     """
-    if (m is None) != (L is None):
-        raise ConfigurationError(
-            f"--{'L' if m is None else 'm'} is given alone; expected --m and --L, or neither, and a target whose bounds are known"
-        )
-    numbers = {"--m": m, "--L": L, "--noise": variance, "--hessian-lipschitz": hessian_lipschitz}
-    for name, value in numbers.items():
+    given = given_class(m, L)
+    for name, value in {"--noise": variance, "--hessian-lipschitz": hessian_lipschitz}.items():
         if value is not None and not math.isfinite(value):
             raise ConfigurationError(f"{name} {value}: expected a finite number")
     if variance < 0:
@@ -67,7 +63,6 @@ def bound(
             f"--hessian-lipschitz {hessian_lipschitz}, --dim {dim}: expected 0 or more, and a dimension of 1 or more"
         )
     subject = make_subject(scheme, load_configuration(config, **overrides))
-    given = None if m is None or L is None else CurvatureBounds(exact(m), exact(L))
     bounds = of_target(subject.target) if given is None else given
     law, read = _with_definition(subject)
     known = None if hessian_lipschitz is None else exact(hessian_lipschitz)
@@ -84,6 +79,20 @@ def bound(
         law=law,
     )
     return _answered(asked, read, bounds, known)
+
+
+def given_class(m: float | None, L: float | None) -> CurvatureBounds | None:
+    """The class of potentials with m <= U'' <= L; None where neither is given. Raises `UserError` for one alone and for m > L."""
+    if m is None and L is None:
+        return None
+    if m is None or L is None:
+        raise ConfigurationError(
+            f"--{'L' if m is None else 'm'} is given alone; expected --m and --L, or neither, and a target whose bounds are known"
+        )
+    for name, value in {"--m": m, "--L": L}.items():
+        if not math.isfinite(value):
+            raise ConfigurationError(f"{name} {value}: expected a finite number")
+    return CurvatureBounds(exact(m), exact(L))
 
 
 def _with_definition(subject: Subject) -> tuple[str | None, Subject]:

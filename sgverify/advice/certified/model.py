@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from textwrap import fill
 from typing import Annotated, Any
 
+from sgverify.errors import filled
 from sgverify.evidence import Table
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 from sgverify.report.forms.bars import Bars
 from sgverify.report.forms.result import Exhibit, Result
-
-WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -123,10 +121,7 @@ class CertifiedBound(Result):
             *(f"  {line}" for line in (*self._contraction(), *self._distance())),
         ]
         indented = (" " * (len(line) - len(line.lstrip()) + 4) for line in lines)
-        return "\n".join(
-            fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-            for line, indent in zip(lines, indented, strict=True)
-        )
+        return "\n".join(filled(line, rest=indent) for line, indent in zip(lines, indented, strict=True))
 
     def _contraction(self) -> Iterator[str]:
         if self.decay is None or self.slowest is None:

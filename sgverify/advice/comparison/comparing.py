@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from sgverify.advice.certified.asking import given_class
 from sgverify.advice.comparison.model import DRAW, UNIT, ComparedScheme, SchemeComparison
 from sgverify.advice.comparison.rows import SchemeRow
 from sgverify.advice.size.finding import gradient_label
@@ -20,6 +22,7 @@ from sgverify.advice.step_bias import given_target
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
+from sgverify.exact.certificates.contraction import CurvatureBounds
 from sgverify.schemes.catalogue import NAMED
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
@@ -36,6 +39,8 @@ def compare(
     config: Configuration | Mapping[str, Any] | str | Path | None = None,
     error: float = 0.01,
     cost: float | None = None,
+    m: float | None = None,
+    L: float | None = None,
     progress: Progress | None = None,
     **overrides: Unpack[SamplingOverrides],
 ) -> SchemeComparison:
@@ -45,8 +50,9 @@ def compare(
     the catalogue of its dynamics. `target`, `config` and `overrides` as in `sgverify.advise`. `error` is that of each mean and
     standard deviation, in standard deviations of the target; `cost` the gradients at which errors are compared, per unit of time
     (per independent draw where dynamics differ), by default those of the first scheme at its step, where dynamics differ the
-    largest of all at their steps. Raises `UserError` where schemes, target or configuration are wrong; what cannot be computed of
-    one scheme has its reason in the answer.
+    largest of all at their steps. Contractions are certified for curvatures from `m` to `L`, by default those of the
+    target. Raises `UserError` where schemes, target or configuration are wrong; what cannot be computed of one scheme has its
+    reason in the answer.
 
         comparison = sgverify.compare("mine.py:fourth", "sghmc-baoab", "sghmc-aboba")
         print(comparison)
@@ -70,7 +76,9 @@ def compare(
     if made is not None:
         vars(first)["target"] = dressed(made, configuration.target)
     others = schemes[1:] or comparable(first)
-    return compare_subject(first, others, error=error, cost=cost, progress=progress)
+    curvatures = given_class(m, L)
+    found = compare_subject(first, others, error=error, cost=cost, curvatures=curvatures, progress=progress)
+    return replace(found, m=m, L=L)
 
 
 def comparable(subject: Subject) -> list[str]:
@@ -91,6 +99,7 @@ def compare_subject(
     error: float = 0.01,
     cost: float | None = None,
     brief: bool = False,
+    curvatures: CurvatureBounds | None = None,
     progress: Progress | None = None,
 ) -> SchemeComparison:
     """The subject beside other schemes under its configuration; `brief`: biases alone, without proofs and searches.
@@ -104,12 +113,12 @@ def compare_subject(
     tables = first.configuration.model_dump(exclude_unset=True)
     tables.get("schedule", {}).pop("step", None)
     free = load_configuration(tables)
-    rows = [SchemeRow(first, brief)]
+    rows = [SchemeRow(first, brief, 0, curvatures)]
     for scheme in others:
         other = make_subject(scheme, free)
         # The target's own derivations are made once.
         vars(other)["target"] = first.target
-        rows.append(SchemeRow(other, brief, len(rows)))
+        rows.append(SchemeRow(other, brief, len(rows), curvatures))
     unit = UNIT if len({row.subject.scheme.dynamics.name for row in rows}) == 1 else DRAW
     for row in rows:
         row.unit = unit

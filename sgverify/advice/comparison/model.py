@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from textwrap import fill
 from typing import Annotated, Any
 
-from sgverify.errors import printable
+from sgverify.errors import filled, printable
 from sgverify.evidence import Panel, Series, Table
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 from sgverify.report.forms.lines import column_lines, section_lines
@@ -19,14 +18,14 @@ MOST = 8
 NEAR = 0.05
 """Two curves are nearly one where their biases differ by no more than this share."""
 
-WIDTH = 80
 
 OF_THE_SCHEME = {
     "gradients": "gradients", "order": "order", "invariant_order": "law's order", "stability_limit": "stable",
-    "leading": "W2", "contraction": "contracts",
+    "leading": "W2",
 }  # fmt: skip
 AT_THE_COST = {
-    "step": "h", "mean_bias": "mean", "sd_bias": "sd", "distance": "W2", "independent_draw": "per draw", "cost_for_error": "",
+    "step": "h", "mean_bias": "mean", "sd_bias": "sd", "distance": "W2", "independent_draw": "per draw",
+    "cost_for_error": "", "contraction": "contracts",
 }  # fmt: skip
 """The columns of the tables: fields, with their heads."""
 
@@ -97,7 +96,7 @@ class ComparedScheme:
             return "every h"
         if key == "contraction" and value is not None:
             return f"{100 * value:.3g} %"
-        return None if value is None else value if isinstance(value, str) else float(value)
+        return float(f"{value:.3g}") if isinstance(value, int | float) else value
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +104,8 @@ class SchemeComparison(Result):
     """The schemes, the cheapest for the error first, on one target and with one gradient estimator.
 
     `cost` is that at which errors are compared, in gradients (of single data, if the target has `data`) per `unit`. `error`: that
-    of each mean and standard deviation, in standard deviations of the target.
+    of each mean and standard deviation, in standard deviations of the target. `m` and `L` are the curvatures of the class for which
+    contractions are certified; null where it is that of the target.
     """
 
     target: Name
@@ -118,6 +118,8 @@ class SchemeComparison(Result):
     unit: Name
     cost: Number | None
     schemes: tuple[ComparedScheme, ...]
+    m: Number | None = None
+    L: Number | None = None
 
     @property
     def settings(self) -> str:
@@ -132,12 +134,14 @@ class SchemeComparison(Result):
     def conventions(self) -> str:
         """What the columns are, in one paragraph."""
         of = " of single data" if self.data is not None else ""
+        potentials = "the target's curvatures" if self.m is None else f"{self.m:g} <= U'' <= {self.L:g}"
         return (
             f"Costs are gradients{of} per {self.unit}; a Hessian-vector product counts as 2, and a gradient with which the "
             "next step begins once. Orders are those of a step and of the invariant law, with full gradients; a step is stable "
             "below the limit; W2 is the distance of the laws of theta, of normal laws with the same moments, first as h -> 0. "
             "Biases are the largest of a mean (in standard deviations of the target) and of a standard deviation (relative). Per "
-            "draw: the gradients for an average as good as that of one independent draw."
+            "draw: the gradients for an average as good as that of one independent draw. Contracts: the share by which a step at "
+            f"h brings two copies with the same draws closer, certified for every potential with {potentials}."
             + (
                 f" Of its minima by step size, as {SAMPLES} steps show them, the least counts."
                 * (self.unit == DRAW)
@@ -178,7 +182,7 @@ class SchemeComparison(Result):
             self.tables,
             () if self.panel is None else (self.panel,),
             [*self.leading_errors, *self.remarks],
-            f"{', '.join(map(self.name, self.schemes))} on {self.settings}",
+            f"Schemes on {self.settings}",
             self.conventions,
         )
 
@@ -236,11 +240,11 @@ class SchemeComparison(Result):
         return {"schema": COMPARISON.name, **asdict(self)}
 
     def __str__(self) -> str:
-        lines = [fill(self.settings, WIDTH)]
+        lines = [filled(self.settings)]
         for table in self.tables:
             lines += ["", table.title, *map(printable, column_lines((table.columns, *table.rows)))]
         sections = (("leading error", self.leading_errors), ("notes", [*self.remarks, self.conventions]))
-        return "\n".join([*lines, *section_lines(sections, WIDTH)])
+        return "\n".join([*lines, *section_lines(sections)])
 
     def records(self) -> list[dict[str, Any]]:
         """One row a scheme, a column a field; the points of curves are left out."""

@@ -29,7 +29,7 @@ from sgverify.advice.product_laws import laws_of
 from sgverify.advice.size.finding import gradient_label, smallest_crossings
 from sgverify.checks.readings import measured_order, why_no_law
 from sgverify.errors import NotExpandableError, SgverifyError, Unreached
-from sgverify.exact.certificates.contraction import certified_contraction
+from sgverify.exact.certificates.contraction import CurvatureBounds, certified_contraction
 from sgverify.exact.series.invariant_order import HIGHEST, invariant_order, prove_invariant_order
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import exact
@@ -63,6 +63,7 @@ class SchemeRow:
     subject: Subject
     brief: bool
     number: int = 0
+    curvatures: CurvatureBounds | None = None
     unit: str = UNIT
     found: dict[str, Any] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -284,6 +285,7 @@ class SchemeRow:
             result = bch(word.merged, word.shares)
             if result.leading and result.order is not None:
                 terms = " + ".join(f"({term.coefficient}) {term.commutator}" for term in result.leading)
+                terms = terms.replace("+ (-", "- (").replace("(-", "-(")
                 return f"h^{result.order + 1} ( {terms} ), letters of {word.merged}"
         law = invariant_order(self.subject.scheme, 1, HIGHEST)
         return f"h^{law.power} ( {law.left} ) rho, d = 1" if law.left else ""
@@ -336,14 +338,14 @@ class SchemeRow:
                 yield self.step_at(own * float(ratio) ** k)
 
     def _contraction(self, step: float) -> float:
-        """The certified share by which a step contracts for the class of the target's curvatures."""
+        """The certified share by which a step contracts, for a given class of curvatures or that of the target."""
         if self.subject.black_box:
             raise Unreached(
                 "torch code has no certificate (sgverify bound has those of the scheme whose law it has)"
             )
-        bounds = of_target(self.subject.target)
-        if bounds.m * ONE_CURVATURE > bounds.L:
-            raise Unreached("the target has one curvature; of a class: sgverify bound SCHEME --m M --L L")
+        bounds = self.curvatures or of_target(self.subject.target)
+        if self.curvatures is None and bounds.m * ONE_CURVATURE > bounds.L:
+            raise Unreached("the target has one curvature; for a class of potentials give --m M --L L")
         found = certified_contraction(self.subject.scheme, exact(step), self.subject.model_parameters, bounds)
         return float(1 - found.rate)
 

@@ -227,6 +227,7 @@ def _definition(reference: str, word: str, shares: list[str], orders: tuple[int,
         module = place.rpartition("/")[2].removesuffix(".py")
         taken = f"from {module} import {name.partition('.')[0]}\n\nalphabet = {name}.word.alphabet"
     stated = f'{{"weak-finite-time": {orders[0]}, "invariant": {orders[1]}}}'
-    return f'{taken}\nbest = alphabet.word("{word}", order={stated}, coefficients={shares!r})'.replace(
-        "'", '"'
+    listed = str(shares).replace("'", '"')
+    return (
+        f'{taken}\nbest = alphabet.word(\n    "{word}",\n    order={stated},\n    coefficients={listed},\n)'
     )

@@ -12,9 +12,6 @@ from sgverify.report.forms.bars import Bars
 from sgverify.report.forms.lines import column_lines, section_lines
 from sgverify.report.forms.result import Exhibit, Result
 
-WIDTH = 100
-"""Columns of a line of prose; a definition is never broken."""
-
 _HEAD = ("word", "gradients", "step", "law", "error", "Gaussians", "beside", "shares")
 
 
@@ -92,7 +89,7 @@ class Design(Result):
         if not self.words:
             lines.append(f"  none of {self.searched} words of at most {self.length} letters has it")
         sections = (("left out", self.left_out), ("holds for", self.holds_for))
-        return "\n".join([*lines, *section_lines(sections, WIDTH)])
+        return "\n".join([*lines, *section_lines(sections)])
 
 
 def _cells(one: DesignedWord) -> tuple[str, ...]:

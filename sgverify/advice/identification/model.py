@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from textwrap import fill
 from typing import Any, Literal
 
-from sgverify.errors import printable
+from sgverify.errors import filled, printable
 from sgverify.evidence import Table
 from sgverify.evidence.published import Count, Name, Number, Published, Size
 from sgverify.report.forms.lines import column_lines, section_lines
 from sgverify.report.forms.result import Exhibit, Result
-
-WIDTH = 100
-"""Columns of a line."""
 
 Outcome = Literal["identified", "other-numbers", "none", "undecided"]
 
@@ -150,13 +146,11 @@ IDENTIFICATION = Published(
 def identification_text(found: Identification) -> str:
     """The whole answer: the sentence, the numbers, the convention, the family, the error bound, what was not tested."""
     word = found.outcome.replace("-", " ").upper()
-    lines = [fill(f"{word}  {found.subject}: {found.reason}", WIDTH)]
+    lines = [filled(f"{word}  {found.subject}: {found.reason}", rest="    ")]
     if found.source:
         lines.append(printable(f"  published: {found.source}"))
     if found.relation:
-        lines.append(
-            fill(f"relation: {found.relation}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-        )
+        lines.append(filled(f"relation: {found.relation}", "  ", "    "))
     if found.numbers:
         lines += ["", "numbers of the scheme:", *column_lines(found.exhibit.tables[0].rows, left=4)]
     sections = [
@@ -170,7 +164,7 @@ def identification_text(found: Identification) -> str:
         sections.append((f"nearest: {near.scheme} at {near.numbers}", terms))
     sections.append(("compared", _compared(found.agreement)))
     sections.append(("not tested", found.untested))
-    return "\n".join([*lines, *section_lines(sections, WIDTH)])
+    return "\n".join([*lines, *section_lines(sections)])
 
 
 def _compared(agreement: Agreement | None) -> tuple[str, ...]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from textwrap import fill
 from typing import Annotated
 
+from sgverify.errors import command_lines, filled
 from sgverify.evidence import Panel, Series, Table
 from sgverify.evidence.published import Count, Name, Number, Says, Size
 from sgverify.report.forms.lines import column_lines, item_lines, section_lines
-
-WIDTH = 100
-"""Columns of a line; a command line is never broken."""
 
 FAR = (-2.0, -1.0, 1.0, 2.0)
 """The places along the stiffest direction, in standard deviations at the mode, at which U is held against its square."""
@@ -153,21 +150,18 @@ class NetworkAdvice:
 
     def text(self, target: str, dim: int, size: int) -> str:
         """The whole answer."""
-        told = (
-            self.command
-            or "the target was made in Python: give these settings and target.at_mode() to sgverify.sample"
-        )
+        told = "  the target was made in Python: give these settings and target.at_mode() to sgverify.sample"
         table, *_ = self.tables
         whose = "as flat as the prior" if self.mode["prior"] > 0 else "of the mean curvature"
         keys = f"forget: steps until a direction {whose} has forgotten; seconds: of 4 chains here"
         others = [
             f"{o.label}: h = {o.step:.2g}, forgets in {_count(o.forgetting)} steps" for o in self.others
         ]
-        lines = [fill(self.sentence(target), WIDTH), f"  {told}", ""]
-        lines += item_lines(self._measured(dim, size), WIDTH)
+        lines = [filled(self.sentence(target)), command_lines(self.command) if self.command else told, ""]
+        lines += item_lines(self._measured(dim, size))
         lines += ["", f"{table.title}:", *column_lines((table.columns, *table.rows), left=0)]
-        lines += item_lines([keys], WIDTH)
-        lines += section_lines((("other schemes", others), ("caveats", self.caveats)), WIDTH)
+        lines += item_lines([keys])
+        lines += section_lines((("other schemes", others), ("caveats", self.caveats)))
         return "\n".join([*lines, *self._of_localised(size)])
 
     def _measured(self, dim: int, size: int) -> Iterator[str]:
@@ -200,7 +194,7 @@ class NetworkAdvice:
             f"{chosen.gamma:g} with lr = {chosen.rate:.2g} forgets in {_count(chosen.forgetting)} steps; the last column is the "
             "coefficient if the losses were quadratic: what a stronger gamma takes off it"
         )
-        yield from item_lines([told], WIDTH)
+        yield from item_lines([told])
 
 
 def _cells(row: StepRow) -> tuple[str, ...]:

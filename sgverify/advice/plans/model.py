@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from textwrap import fill
 from typing import Annotated, Any
 
 from sgverify.advice.networks.model import NetworkAdvice
-from sgverify.errors import printable
+from sgverify.errors import command_lines, filled, printable
 from sgverify.evidence import Panel, Series, Table
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 from sgverify.report.forms.lines import column_lines, section_lines
 from sgverify.report.forms.result import Exhibit, Result
-
-WIDTH = 100
-"""Columns of a line; a command line is never broken."""
 
 FORGOTTEN = 0.1
 """The start is forgotten where its share of the error is below this one."""
@@ -38,7 +34,7 @@ DRAWN = 6
 ROWS = 12
 """Plans in the table of a terminal; JSON has all."""
 
-_HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "chains", "gradients", "seconds")
+_HEAD = ("scheme", "gradient", "D", "step", "bias", "steps", "chains", "gradients", "seconds")
 
 
 @dataclass(frozen=True)
@@ -203,13 +199,13 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
         return advice.network.text(advice.target, advice.dim, advice.data or 0)
     best = advice.best
     command = best.command if best is not None and best.command else None
-    lines = [*([fill(advice.scale, WIDTH), ""] if advice.scale else []), fill(first_sentence(advice), WIDTH)]
+    lines = [*([filled(advice.scale), ""] if advice.scale else []), filled(first_sentence(advice))]
     if best is not None:
-        told = command or "the target was made in Python: give these settings to sgverify.sample"
-        lines.append(f"  {printable(told)}")
+        told = "  the target was made in Python: give these settings to sgverify.sample"
+        lines.append(command_lines(command) if command else told)
     if advice.plans:
         (table,) = advice.exhibit.tables
-        shown = column_lines((table.columns, *table.rows[:rows]), left=2, most=WIDTH)
+        shown = column_lines((table.columns, *table.rows[:rows]), left=2, gap=" ")
         lines += ["", f"{table.title}:", *map(printable, shown)]
         fastest = min((plan for plan in advice.plans if plan.seconds is not None), key=_seconds, default=None)
         if fastest is not None and fastest is not advice.plans[0]:
@@ -224,7 +220,7 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
         ("not tested", advice.untested),
         ("no plan", advice.left_out),
     )
-    return "\n".join([*lines, *section_lines(sections, WIDTH)])
+    return "\n".join([*lines, *section_lines(sections)])
 
 
 def _estimator(plan: Plan) -> str:

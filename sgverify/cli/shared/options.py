@@ -110,6 +110,14 @@ def _place(context: click.Context, option: click.Parameter, value: str | None) -
     return value
 
 
+def CURVATURES(command: Command) -> Command:
+    """The options --m and --L."""
+    largest = click.option("--L", "L", type=float, metavar="L", help="The largest curvature of U.")
+    return click.option("--m", type=float, metavar="M", help="The smallest curvature of U, above 0.")(
+        largest(command)
+    )
+
+
 JSON = click.option(
     "--json", "json_path", metavar="FILE|-", callback=_place, help="Write the answer as JSON; - is stdout."
 )

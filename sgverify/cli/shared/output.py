@@ -16,19 +16,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from sgverify.cli.shared.bars import ProgressBar, ProgressLines
-from sgverify.errors import ConfigurationError, UserError, escaped, printable
+from sgverify.errors import COLUMNS, ConfigurationError, UserError, escaped, filled, printable
 from sgverify.evidence import Evidence, Provenance, exit_code, write_evidence
 from sgverify.evidence.storage import WholeAnswer
 from sgverify.keeping.files import check_new, write_atomically
-
-if TYPE_CHECKING:
-    pass
 
 COLOURS = {
     "pass": "green",
@@ -39,8 +35,8 @@ COLOURS = {
 }
 
 INDENT = " " * 4
-NARROWEST, WIDEST = 40, 100
-"""The narrowest and the widest lines, in columns; the widest where stdout is no terminal."""
+NARROWEST = 40
+"""The columns of the narrowest lines."""
 
 
 def open_streams() -> None:
@@ -165,10 +161,10 @@ def unwritten(error: OSError) -> Exception:
 
 
 def width() -> int:
-    """The columns of a line: those of the terminal, at most `WIDEST`, which is also used where stdout is no terminal."""
+    """The columns of a line: those of the terminal, at most `COLUMNS`, which are also used where stdout is no terminal."""
     if not sys.stdout.isatty():
-        return WIDEST
-    return min(WIDEST, max(shutil.get_terminal_size().columns, NARROWEST))
+        return COLUMNS
+    return min(COLUMNS, max(shutil.get_terminal_size().columns, NARROWEST))
 
 
 def show_fitted(evidence: Evidence) -> None:
@@ -318,11 +314,9 @@ def above(bar: ProgressBar | None) -> Iterator[None]:
 
 def wrapped(line: str, columns: int | None = None) -> str:
     """The line, wrapped with a hanging indent at the `columns`, by default those of a terminal; whole if stdout is none."""
-    line = printable(line)
     if columns is None and not sys.stdout.isatty():
-        return line
-    columns = columns or max(shutil.get_terminal_size().columns, NARROWEST)
-    return fill(line, columns, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
+        return printable(line)
+    return filled(line, rest=INDENT, width=columns or width())
 
 
 def _colour_wanted() -> bool | None:

@@ -55,6 +55,9 @@ class Expression:
         return _binary("/", other, self)
 
     def __pow__(self, exponent: Any) -> Expression:
+        factor, core = _factored(self)
+        if isinstance(exponent, int) and factor != 1:
+            return _scaled(Expression("**", core, number(exponent)), factor**exponent)
         return Expression("**", self, number(exponent))
 
     def __neg__(self) -> Expression:
@@ -153,18 +156,40 @@ def _root_text(radicand: int, factor: Fraction) -> str:
 
 
 def _binary(operation: str, left: Any, right: Any) -> Any:
-    if operation == "*" and isinstance(left, Fraction) and left.denominator != 1:
-        return _scaled(right, left)
-    if operation == "*" and isinstance(right, Fraction) and right.denominator != 1:
-        return _scaled(left, right)
     a, b = _lift(left), _lift(right)
-    return NotImplemented if a is None or b is None else Expression(operation, a, b)
+    if a is None or b is None:
+        return NotImplemented
+    if (operation == "*" and _rational(a)) or (operation in "*/" and _rational(b)):
+        node, given = (a, b.value) if _rational(b) else (b, a.value)
+        factor, core = _factored(node)
+        if core.operation == "**":
+            # 3*(2*h/3)**3/32 is h**3/36.
+            return _scaled(core, factor * given if operation == "*" else factor / given)
+        if operation == "*" and isinstance(given, Fraction) and given.denominator != 1:
+            return _scaled(node, given)
+    return Expression(operation, a, b)
 
 
 def _scaled(node: Expression, factor: Fraction) -> Expression:
     """factor * node as n*node/d: the text stays exact where Python executes it."""
     above = {1: node, -1: -node}.get(factor.numerator) or Expression("*", number(factor.numerator), node)
-    return Expression("/", above, number(factor.denominator))
+    return above if factor.denominator == 1 else Expression("/", above, number(factor.denominator))
+
+
+def _rational(node: Expression) -> bool:
+    return node.operation == "number" and isinstance(node.value, int | Fraction) and node.value != 0
+
+
+def _factored(node: Expression) -> tuple[Fraction, Expression]:
+    """n*node/d as its factor n/d and the node."""
+    if node.operation == "neg":
+        factor, core = _factored(node.parts[0])
+        return -factor, core
+    for place, operation in enumerate("*/"):
+        if node.operation == operation and _rational(node.parts[place]):
+            factor, core = _factored(node.parts[1 - place])
+            return factor * Fraction(node.parts[place].value) ** (1 - 2 * place), core
+    return Fraction(1), node
 
 
 def _lift(value: Any) -> Expression | None:

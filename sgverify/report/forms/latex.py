@@ -9,35 +9,37 @@ from sgverify.evidence import Table
 from sgverify.evidence.study import Cell
 from sgverify.report.forms.lines import cell_text
 
-POWER = re.compile(r"\^(\(-?[\d/]+\)|-?\d+(?:\.\d+)?|[A-Za-z])")
+_SYMBOLS = re.compile(
+    r"([\d.]+ )?\b([A-Za-z])\^(\(-?[\d/]+\)|-?\d+(?:\.\d+)?|[A-Za-z])(?!\w)|\b([hTDd])\b(?: = ([\d.]+))?|\bW2\b"
+)
+"""What of prose is a formula: a power with its factor, a letter with its number, and the distance."""
+
+_OPERATOR = re.compile(r"^([^:]+): (h\^\d+ \( .* \)(?: rho)?)(, .*)?$")
+"""A note with a leading error: `scheme: h^3 ( (1/12) [A,B] ) rho, a remark`."""
 
 
 def latex(caption: str, tables: Sequence[Table], notes: Sequence[str]) -> str:
-    """A table environment with booktabs: the tables, and the notes below."""
+    """A table environment with booktabs: the tables, and the notes below, leading errors among them as formulas."""
     lines = [
-        r"% Needs \usepackage{booktabs}.",
+        r"% Needs \usepackage{amsmath,booktabs}.",
         r"\begin{table}",
-        r"\centering",
-        r"\small",
+        r"\centering\small",
         rf"\caption{{{_tex(caption)}}}",
     ]
     for table in tables:
         lines += [
-            rf"\begin{{tabular}}{{{''.join(map(_side, zip(*table.rows, strict=True)))}}}",
-            rf"\multicolumn{{{len(table.columns)}}}{{l}}{{{_tex(table.title)}}} \\",
+            rf"\begin{{tabular}}{{@{{}}{''.join(map(_side, zip(*table.rows, strict=True)))}@{{}}}}",
+            rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l}}{{{_tex(table.title)}}} \\",
             r"\toprule",
             " & ".join(map(_tex, table.columns)) + r" \\",
             r"\midrule",
             *(" & ".join([_name(name), *map(_tex_cell, row)]) + r" \\" for name, *row in table.rows),
             r"\bottomrule",
-            r"\end{tabular}",
-            r"\par",
-            r"\medskip",
+            r"\end{tabular}\par\medskip",
         ]
-    notes = [_tex(item) + r"\par" for item in notes]
-    return (
-        "\n".join([*lines, r"\begin{flushleft}\footnotesize", *notes, r"\end{flushleft}", r"\end{table}"])
-        + "\n"
+    said = [rf"{_note(item)}\par" for item in notes]
+    return "\n".join(
+        [*lines, r"\begin{flushleft}\footnotesize", *said, r"\end{flushleft}", r"\end{table}", ""]
     )
 
 
@@ -54,7 +56,7 @@ def _name(cell: Cell) -> str:
 
 def _tex_cell(cell: Cell) -> str:
     if not isinstance(cell, float) and not re.fullmatch(r"-?[\d.]+e[-+]\d+", str(cell)):
-        return _tex(cell_text(cell))
+        return re.sub(r"^- \((\w+)\)$", r"--\\textsuperscript{\1}", _tex(cell_text(cell)))
     lead, _, power = (f"{cell:.4g}" if isinstance(cell, float) else str(cell)).partition("e")
     return rf"${lead} \cdot 10^{{{int(power)}}}$" if power else f"${lead}$"
 
@@ -69,9 +71,29 @@ _SIGNS = {"->": r"$\to$", "<=": r"$\le$", ">=": r"$\ge$", "<": "$<$", ">": "$>$"
 
 
 def _tex(text: str) -> str:
-    """Text with its powers as formulas."""
-    pieces = POWER.split(text)
-    return "".join(f"$^{{{piece}}}$" if place % 2 else _plain(piece) for place, piece in enumerate(pieces))
+    """Prose, its formulas as such."""
+    pieces, end = [], 0
+    for match in _SYMBOLS.finditer(text):
+        factor, base, power, letter, number = match.groups()
+        shown = "W_2"
+        if base:
+            shown = (rf"{factor.strip()} \, " if factor else "") + f"{base}^{{{power.strip('()')}}}"
+        elif letter:
+            shown = letter if number is None else f"{letter} = {number}"
+        pieces += [_plain(text[end : match.start()]), f"${shown}$"]
+        end = match.end()
+    return "".join([*pieces, _plain(text[end:])])
+
+
+def _note(text: str) -> str:
+    found = _OPERATOR.match(text)
+    if found is None:
+        return _tex(text)
+    name, operator, rest = found.groups()
+    operator = re.sub(r"\((\d+)/(\d+)\)", r"\\tfrac{\1}{\2}", operator)
+    operator = re.sub(r"(U'+)\^", r"(\1)^", operator)
+    operator = re.sub(r"\^(\(\d+\)|-?\d+)", r"^{\1}", operator).replace("rho", r"\rho").replace(",", r",\,")
+    return rf"\texttt{{{_plain(name)}}}: ${operator}${_tex(rest or '')}"
 
 
 def _plain(text: str) -> str:

@@ -58,7 +58,8 @@ class Result:
         from sgverify.report.forms.latex import latex
 
         shown = self.exhibit
-        return latex(". ".join(filter(None, (shown.settings, shown.conventions))), shown.tables, shown.notes)
+        told = [*shown.notes, *filter(None, [shown.conventions])]
+        return latex(f"{shown.settings}.", shown.tables, told)
 
     def to_markdown(self) -> str:
         """Settings, tables and notes."""

@@ -358,3 +358,10 @@ def test_a_bug_that_cannot_be_planted_is_refused(was: str, now: str, message: st
 def test_a_quotient_of_whole_literals_is_exact() -> None:
     function = define("def f(x):\n    return 1/3*x + -2/6 + 1/x/3", "f")
     assert function(Fraction(1, 2)) == Fraction(1, 6) - Fraction(1, 3) + Fraction(2, 3)
+
+
+def test_the_factor_of_a_power_is_one_number() -> None:
+    h, x = name("h"), name("x")
+    assert text(3 * (2 * h / 3) ** 3 / 32 * x, {})[0] == "h**3/36*x"
+    assert text(Fraction(3, 2) * (-h / 2) ** 2, {})[0] == "3*h**2/8"
+    assert text(1 / (h / 2) ** 2, {})[0] == "1/(h**2/4)" and text(3 * (2 * h / 3), {})[0] == "3*(2*h/3)"
