@@ -30,14 +30,14 @@ class Bars:
         import matplotlib
 
         from sgverify.report.colours import COLOURS, INK, STYLE
-        from sgverify.report.drawing import SIZE, as_label
+        from sgverify.report.drawing import WIDTH, as_label
         from sgverify.report.formulas import in_a_line
         from sgverify.report.picture import Picture
 
         names, values = zip(*self.amounts, strict=True)
         said = "; ".join(f"{name}: {value:.3g}" for name, value in self.amounts)
         with matplotlib.rc_context(STYLE):
-            size = (SIZE[0], 0.9 + 0.36 * len(names))
+            size = (WIDTH, 0.9 + 0.36 * len(names))
             drawing = Picture(size, self.title, f"{self.label}. {said}.", layout="constrained")
             axes = drawing.add_subplot()
             shown = axes.barh(range(len(names)), values, 0.6, color=COLOURS[0])

@@ -9,10 +9,7 @@ from sgverify.evidence import Table
 from sgverify.evidence.study import Cell
 from sgverify.report.forms.lines import cell_text
 
-_SYMBOLS = re.compile(
-    r"([\d.]+ )?\b([A-Za-z])\^(\(-?[\d/]+\)|-?\d+(?:\.\d+)?|[A-Za-z])(?!\w)|\b([hTDd])\b(?: = ([\d.]+))?|\bW2\b"
-)
-"""What of prose is a formula: a power with its factor, a letter with its number, and the distance."""
+POWER = re.compile(r"\^(\(-?[\d/]+\)|-?\d+(?:\.\d+)?|[A-Za-z])")
 
 _OPERATOR = re.compile(r"^([^:]+): (h\^\d+ \( .* \)(?: rho)?)(, .*)?$")
 """A note with a leading error: `scheme: h^3 ( (1/12) [A,B] ) rho, a remark`."""
@@ -28,8 +25,8 @@ def latex(caption: str, tables: Sequence[Table], notes: Sequence[str]) -> str:
     ]
     for table in tables:
         lines += [
-            rf"\begin{{tabular}}{{@{{}}{''.join(map(_side, zip(*table.rows, strict=True)))}@{{}}}}",
-            rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l}}{{{_tex(table.title)}}} \\",
+            rf"\begin{{tabular}}{{{''.join(map(_side, zip(*table.rows, strict=True)))}}}",
+            rf"\multicolumn{{{len(table.columns)}}}{{l}}{{{_tex(table.title)}}} \\",
             r"\toprule",
             " & ".join(map(_tex, table.columns)) + r" \\",
             r"\midrule",
@@ -71,18 +68,9 @@ _SIGNS = {"->": r"$\to$", "<=": r"$\le$", ">=": r"$\ge$", "<": "$<$", ">": "$>$"
 
 
 def _tex(text: str) -> str:
-    """Prose, its formulas as such."""
-    pieces, end = [], 0
-    for match in _SYMBOLS.finditer(text):
-        factor, base, power, letter, number = match.groups()
-        shown = "W_2"
-        if base:
-            shown = (rf"{factor.strip()} \, " if factor else "") + f"{base}^{{{power.strip('()')}}}"
-        elif letter:
-            shown = letter if number is None else f"{letter} = {number}"
-        pieces += [_plain(text[end : match.start()]), f"${shown}$"]
-        end = match.end()
-    return "".join([*pieces, _plain(text[end:])])
+    """Text with its powers as formulas."""
+    pieces = POWER.split(text)
+    return "".join(f"$^{{{piece}}}$" if place % 2 else _plain(piece) for place, piece in enumerate(pieces))
 
 
 def _note(text: str) -> str:

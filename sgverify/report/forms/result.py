@@ -59,7 +59,7 @@ class Result:
 
         shown = self.exhibit
         told = [*shown.notes, *filter(None, [shown.conventions])]
-        return latex(f"{shown.settings}.", shown.tables, told)
+        return latex(shown.settings, shown.tables, told)
 
     def to_markdown(self) -> str:
         """Settings, tables and notes."""
