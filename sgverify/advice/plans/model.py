@@ -209,9 +209,8 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
         lines += ["", f"{table.title}:", *map(printable, shown)]
         fastest = min((plan for plan in advice.plans if plan.seconds is not None), key=_seconds, default=None)
         if fastest is not None and fastest is not advice.plans[0]:
-            lines.append(
-                f"  the fastest here, by its first steps: {printable(fastest.scheme)} with {_estimator(fastest)}{_time(fastest)}"
-            )
+            told = f"the fastest here, by its first steps: {fastest.scheme} with {_estimator(fastest)}{_time(fastest)}"
+            lines.append(filled(told, "  "))
         if len(advice.plans) > rows:
             lines.append(f"  and {len(advice.plans) - rows} dearer ones, which --json writes too")
     sections = (
