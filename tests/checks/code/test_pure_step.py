@@ -164,7 +164,9 @@ def test_a_momentum_that_is_kept_is_no_noise_that_comes_again():
     @torch_step(langevin, memory={"v": 0.0})
     def obabo(theta, v, *, h, grad, T):
         decay = math.exp(-h)
-        v = decay * v + math.sqrt(T * (1 - decay**2)) * torch.as_tensor(RANDOM.laplace(scale=0.5**0.5, size=theta.shape))
+        v = decay * v + math.sqrt(T * (1 - decay**2)) * torch.as_tensor(
+            RANDOM.laplace(scale=0.5**0.5, size=theta.shape)
+        )
         v = v - h / 2 * grad(theta)
         theta = theta + h * v
         v = v - h / 2 * grad(theta)
