@@ -77,11 +77,10 @@ def bch(
     Examples:
       # Strang's splitting with equal shares of A: order 2 and its leading error
       sgverify bch ABA
-      # shares of the literature, by name or as printed decimals
-      sgverify bch ABABABA --coefficients yoshida4
+      # shares of the literature, as printed decimals or by name (yoshida4)
       sgverify bch ABABA --coefficients "~0.1932,1/2,~0.6136,1/2,~0.1932"
       # a splitting of your own letters
-      sgverify bch mine.py:plain
+      sgverify bch mine.py:aboba
       # the equations for symmetric shares of your own
       sgverify bch ABABA --order-conditions symmetric
 

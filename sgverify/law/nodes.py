@@ -240,19 +240,20 @@ class NodeRunner:
         parameters: Mapping[str, Fraction],
         first: float,
     ) -> None:
-        powers, numbers = potential.gradient_terms()
-        exponents = torch.tensor(powers, dtype=torch.float64)
-        factors = torch.tensor(numbers, dtype=torch.float64)
+        gradient_terms, terms = potential.gradient_terms(), potential.terms.items()
+        slope = _polynomial(*gradient_terms)
+        value = _polynomial([powers for powers, _ in terms], [[float(factor)] for _, factor in terms])
 
         def gradient(theta: Tensor, minibatch: int) -> Tensor:
-            return (theta.to(torch.float64)[..., None, :] ** exponents).prod(-1) @ factors
+            return slope(theta)
 
         given = {name: float(parameters[name]) for name in step.parameters}
         self.x = np.array([float(value) for value in state.values()])
         self._known: dict[tuple[int, float], DrawRules] = {}
-        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
-        # A gradient has a power, a product and a sum for each of its terms.
-        self._roundings = self._step.operations + 4 * len(powers)
+        box = BlackBox(step, gradient, dim, given, potential=lambda theta: value(theta)[..., 0])
+        self._step = StepAtNodes(box, self.x, first)
+        # A gradient, or a density, has a power, a product and a sum for each of its terms.
+        self._roundings = self._step.operations + 4 * max(len(gradient_terms[0]), len(terms))
         self.draws = self._step.draws(first)
         self.reach = self._step.reach
 
@@ -354,6 +355,15 @@ def increments(
 def first_power(steps: Sequence[float], values: np.ndarray) -> np.ndarray:
     """The coefficient of h in values at falling step sizes, shape (steps, ...)."""
     return powers_of_h(np.array(steps), values, np.zeros_like(values)).coefficients[1]
+
+
+def _polynomial(
+    powers: Sequence[Sequence[int]], numbers: Sequence[Sequence[float]]
+) -> Callable[[Tensor], Tensor]:
+    """theta, shape (..., dim), to the polynomials sum_k numbers[k][i] theta^powers[k], shape (..., number of them)."""
+    exponents = torch.tensor(powers, dtype=torch.float64)
+    factors = torch.tensor(numbers, dtype=torch.float64)
+    return lambda theta: (theta.to(torch.float64)[..., None, :] ** exponents).prod(-1) @ factors
 
 
 def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:

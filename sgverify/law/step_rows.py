@@ -52,7 +52,13 @@ class StepRows(StepRuns):
         self.read: dict[tuple[Any, ...], Any] = {}
         """The maps that were read from these rows (`read_one_step`)."""
         start = self._mean + 0.37 * self._spreads * (np.arange(len(self._mean)) < setting.known)
-        box = BlackBox(step, gradient or setting.gradient, setting.dim, given)
+        box = BlackBox(
+            step,
+            gradient or setting.gradient,
+            setting.dim,
+            given,
+            potential=None if gradient else lambda theta: setting.potential(theta.to(torch.float64))[..., 0],
+        )
         super().__init__(box, start, h, self._spreads)
 
     def integrated(self, h: float) -> tuple[np.ndarray, np.ndarray, float]:

@@ -91,11 +91,16 @@ def _of_torch_code(question: Question) -> Evidence:
         # Code that is made for float64 alone may fail in float32; the question is about float64.
         raised = type(error.__cause__ or error).__name__
         kept, alone = (), f"; in float32 it raises {raised}, and is not judged"
-    faults += [
+    widened = [
         f"a float32 step returns {name} in {value.dtype}"
         for name, value in zip(subject.scheme.state, kept, strict=not alone)
         if value.dtype != torch.float32
     ]
+    if widened and getattr(getattr(subject.scheme, "context", None), "drawn", False):
+        # numpy draws in float64 alone, and the question is about float64.
+        alone = f"; {widened[0]}, as numpy draws, and is not judged"
+    else:
+        faults += widened
     points = [
         Point(step=subject.step * share, value=size, note="change of the step, as a share of what it moves")
         for size, share in zip(effects, SHRINK, strict=True)

@@ -245,7 +245,8 @@ def kept(json_path: str | None, watch: Stopwatch, shown: Sequence[Evidence] = ()
 
 def show_result(found: Any, json_path: str | None, plot_path: str | None = None) -> None:
     """Write the document of a result to --json, print its text, and draw it into --plot where it has something to draw."""
-    show_document(found.document(), found, json_path)
+    with quiet_pipe():
+        show_document(found.document(), found, json_path)
     if plot_path and found.drawable:
         found.plot(plot_path)
         say(f"plot: {plot_path}", err=True)
@@ -258,8 +259,7 @@ def show_document(document: dict[str, Any], told: object, json_path: str | None)
     if json_path:
         show_json(document, json_path)
     if json_path != "-":
-        with quiet_pipe():
-            say_lines(told)
+        say_lines(told)
 
 
 def show_json(document: dict[str, Any], json_path: str) -> None:

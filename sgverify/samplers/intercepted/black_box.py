@@ -48,6 +48,8 @@ class BlackBox:
     dim: int
     parameters: Mapping[str, float]
     dtype: torch.dtype = torch.float64
+    potential: Callable[[Tensor], Tensor] | None = field(default=None, repr=False)
+    """U, of theta in shapes as those of `gradient`, where it is known."""
 
     def run(
         self,
@@ -116,7 +118,9 @@ class BlackBox:
     def _given(self, h: float, mode: Interception) -> dict[str, Any]:
         """The ingredients of a call, of which the code takes those that it names."""
         gradient = BlackBoxGradient(self, mode)
-        density = LogDensityOf(gradient, self.step.place, positive=self.step.dynamics.positive)
+        density = LogDensityOf(
+            gradient, self.step.place, positive=self.step.dynamics.positive, potential=self.potential
+        )
         return {**self.parameters, "h": h, "dim": self.dim, "grad": gradient, "log_density": density}
 
     def _call(self, state: Sequence[Tensor], given: Mapping[str, Any]) -> tuple[Any, ...]:

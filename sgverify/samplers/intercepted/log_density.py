@@ -33,8 +33,17 @@ class LogDensityOf:
     `gradient(theta)` is the gradient of U at theta, on one minibatch; `fresh` gives that on another one of the same step.
     """
 
-    def __init__(self, gradient: Any, place: str, *, positive: bool) -> None:
+    def __init__(
+        self,
+        gradient: Any,
+        place: str,
+        *,
+        positive: bool,
+        potential: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        """`potential`: U itself where it is known, of every minibatch; it takes the place of the integral."""
         self._gradient, self._place, self._positive = gradient, place, positive
+        self._potential = potential
 
     def __call__(self, theta: Tensor) -> Tensor:
         """The log density at theta up to a constant, in theta's dtype."""
@@ -47,7 +56,9 @@ class LogDensityOf:
 
     def fresh(self) -> LogDensityOf:
         """The log density of another minibatch of the same step."""
-        return LogDensityOf(self._gradient.fresh(), self._place, positive=self._positive)
+        return LogDensityOf(
+            self._gradient.fresh(), self._place, positive=self._positive, potential=self._potential
+        )
 
     def gradient(self, theta: Tensor) -> Tensor:
         """The gradient of the log density."""
@@ -55,6 +66,8 @@ class LogDensityOf:
 
     def value(self, theta: Tensor) -> Tensor:
         """The log density, without a graph."""
+        if self._potential is not None:
+            return -self._potential(theta.detach()).to(theta.dtype)
         return -along_line(self._gradient, theta.detach(), positive=self._positive)
 
 

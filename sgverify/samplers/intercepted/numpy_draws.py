@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -134,23 +134,30 @@ class TorchDrawnState(_Draws, np.random.RandomState):  # type: ignore[misc]
 class NumpyDraws:
     """A context in which the modules of a user's that code lies in, and those whose code they name, draw by torch.
 
-    `places` are the names there, each with what stands in its place; code that names nothing of numpy's has none.
+    `places` are the names there, each with what stands in its place; code that names nothing of numpy's has none. `drawn` says
+    whether something was drawn within.
     """
+
+    entered: ClassVar[list[NumpyDraws]] = []
 
     def __init__(self, code: Any) -> None:
         self.places = list(_places(code))
+        self.drawn = False
         self._before: list[Any] = []
         self._depth = 0
 
     def __enter__(self) -> None:
         self._depth += 1
         if self._depth == 1:
+            self.entered.append(self)
             self._before = [space[name] for space, name, _ in self.places]
             for space, name, value in self.places:
                 space[name] = value
 
     def __exit__(self, *raised: object) -> None:
         self._depth -= 1
+        if not self._depth:
+            self.entered.remove(self)
         for (space, name, value), before in zip(self.places, self._before, strict=True):
             # What the code has put there itself stays.
             if not self._depth and space.get(name) is value:
@@ -294,4 +301,6 @@ def _size(size: Any, *numbers: Any) -> Any:
 
 
 def _as_numpy(drawn: Tensor, size: Any) -> Any:
+    for context in NumpyDraws.entered:
+        context.drawn = True
     return drawn.item() if size is None else drawn.numpy()

@@ -110,6 +110,15 @@ def test_float64_code_passes_however_it_is_written():
         assert found.verdict == "conforms", found.reason
 
 
+def drawn_by_numpy(theta, *, h, grad, T):
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.as_tensor(np.random.randn(*theta.shape))
+
+
+def test_draws_of_numpy_are_float64_and_no_fault():
+    found = judged(drawn_by_numpy)
+    assert found.verdict == "conforms" and "as numpy draws, and is not judged" in found.reason
+
+
 def float64_alone(theta, *, h, grad, T):
     if theta.dtype != torch.float64:
         raise OverflowError("2**32 has no place here")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
 
-import numpy as np
 import pytest
 import torch
 
@@ -163,9 +163,10 @@ def test_a_switch_leaves_the_outcome_open_and_is_named():
     assert passed.verdict == "conforms" and "nothing is said beyond" in passed.reason
 
 
-def test_noise_of_numpy_is_not_taken_for_a_switch():
-    def of_numpy(theta, *, h, grad, T):
-        return euler(theta, h, grad(theta), T, torch.from_numpy(np.random.standard_normal(theta.shape)))
+def test_noise_of_python_is_not_taken_for_a_switch():
+    def of_python(theta, *, h, grad, T):
+        noise = torch.tensor([random.gauss(0.0, 1.0) for _ in range(theta.numel())]).to(theta)
+        return euler(theta, h, grad(theta), T, noise.reshape(theta.shape))
 
-    (found,) = verify(torch_step(langevin)(of_numpy), checks=["switches"])
+    (found,) = verify(torch_step(langevin)(of_python), checks=["switches"])
     assert found.verdict == "inconclusive" and "random although every torch draw was put in" in found.reason

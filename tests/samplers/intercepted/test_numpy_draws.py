@@ -43,8 +43,11 @@ LAWS: dict[str, tuple[Callable[[], Any], Any]] = {
 @each_row("law", LAWS)
 def test_a_draw_of_numpy_is_handed_out(law: str) -> None:
     draw, expected = LAWS[law]
-    with NumpyDraws(fresh), Interception(Handed(torch.tensor(Z))):
+    numpy = NumpyDraws(fresh)
+    with numpy, Interception(Handed(torch.tensor(Z))):
+        assert not numpy.drawn
         found = draw()
+    assert numpy.drawn and not NumpyDraws.entered
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
