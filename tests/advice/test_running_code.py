@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -10,8 +12,11 @@ from sgverify import torch_step
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.claims import find_claim
+from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.schemes import langevin
+from sgverify.schemes.torch_step import LifeCycle
+from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant
@@ -52,3 +57,18 @@ def test_code_in_float32_is_told_its_precision_and_no_drift() -> None:
     found = sgverify.verify(in_float32, checks=["dtype"]).diagnosis
     assert found is not None and found.cause.name == "precision"
     assert found.cause.sentence.startswith("not float64 throughout")
+
+
+def test_a_fault_beside_the_step_is_the_cause_of_its_own_answer() -> None:
+    @torch_step(langevin)
+    def nine_tenths(theta, *, h, grad, T):
+        return theta - 0.9 * h * grad(theta) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+
+    starts = LifeCycle(faults=("a chain starts elsewhere",))
+    subject = make_subject(replace(nine_tenths, life_cycle=lambda: starts), load_configuration())
+    evidence = evidence_of(subject, "pure-step")
+    found = diagnose(subject, evidence)
+    assert found is not None and "a chain starts elsewhere" in found.cause.sentence
+    order = judge_pair(subject, find_claim("sgverify/stated-order"), "local-order")
+    both = diagnose(subject, [*evidence, *order])
+    assert both is not None and "9/10" in both.cause.sentence

@@ -88,7 +88,8 @@ def diagnose(
             if in_code is None and not failed and not kept:
                 return None
             cause = in_code or named_cause(part, failed)
-            if part.black_box and in_code is not None:
+            of_step = [item for item in every if "faults_beside_the_step" not in item.certificate]
+            if part.black_box and in_code is not None and of_step:
                 # Its terms say more than that two runs differ; where they name nothing, what failed of the code does.
                 measured = named_cause(part, failed)
                 unexplained = measured.name == "not-named" or measured.sentence.endswith(UNEXPLAINED)

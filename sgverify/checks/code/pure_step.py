@@ -340,6 +340,7 @@ def _evidence(
             "calls": repeated.calls,
             "faults": [*faults, *beside.faults],
             **({"tried_beside_the_step": list(beside.tried)} if beside.tried else {}),
+            **({"faults_beside_the_step": list(beside.faults)} if beside.faults and not faults else {}),
             "returned_as_they_came": list(repeated.aliased),
             **({"batches_of": list(batches.sizes)} if batches is not None and batches.sizes else {}),
             **({"larger_batches": batches.stopped} if batches is not None and batches.stopped else {}),
