@@ -52,7 +52,8 @@ def test_without_them_the_committed_files_are_made(
 def test_the_command_that_made_a_document_is_in_it(call: Call) -> None:
     words = ("power", "sgld-noise-by-h", "--workers", "1", "--first", "--json", "-")
     answer = call(*words)
-    assert (answer.code, answer.err) == (0, "")
+    # On a slow machine progress is told.
+    assert answer.code == 0 and all("(after " in line for line in answer.err.splitlines())
     assert answer.document["provenance"]["command"] == " ".join(("python -m reports", *words))
 
 

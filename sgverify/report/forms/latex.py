@@ -20,7 +20,8 @@ def latex(caption: str, tables: Sequence[Table], notes: Sequence[str]) -> str:
     lines = [
         r"% Needs \usepackage{amsmath,booktabs}.",
         r"\begin{table}",
-        r"\centering\small",
+        r"\centering",
+        r"\small",
         rf"\caption{{{_tex(caption)}}}",
     ]
     for table in tables:
