@@ -147,7 +147,8 @@ def test_gradients_fit_their_targets(drawn: Any) -> None:
 def test_every_kind_of_everything_is_drawn() -> None:
     kinds, names, dims, data, shapes = set(), set(), set(), set(), set()
 
-    @settings(max_examples=100)
+    # Draws that are the same at every run: by chance one of the kinds is missed in one run of some hundred.
+    @settings(max_examples=100, derandomize=True)
     @given(configurations())
     def collect(configuration: Configuration) -> None:
         kinds.add(configuration.gradient.kind)
@@ -155,7 +156,7 @@ def test_every_kind_of_everything_is_drawn() -> None:
         data.add(configuration.target.name)
         shapes.add(np.ndim(configuration.target.precision or configuration.target.noise_precision))
 
-    @settings(max_examples=20)
+    @settings(max_examples=20, derandomize=True)
     @given(schemes())
     def collect_words(scheme: Scheme) -> None:
         names.add(scheme.word is not None and scheme.word.palindromic)
