@@ -2,7 +2,8 @@
 
 While a step runs, `np.random` and what is taken from it is replaced in the modules of its code by functions of the same laws that
 draw by torch. A seed that is set stays one: `np.random.seed(0)` in a step is `torch.manual_seed(0)`, `default_rng(0)` has a
-generator of torch's with this seed; generators that were made before draw on from torch's own.
+generator of torch's with this seed; generators that were made before draw on from torch's own, and those of them that stand at one
+state, which give equal numbers, from generators with one seed.
 """
 
 from __future__ import annotations
@@ -28,18 +29,25 @@ class _Draws:
 
     twin: torch.Generator | None = None
 
-    def standard_normal(self, size: Any = None, **_: Any) -> Any:
+    def standard_normal(self, size: Any = None, dtype: Any = float, out: Any = None) -> Any:
         """N(0, 1)."""
-        return _as_numpy(torch.randn(_shape(size), dtype=torch.float64, generator=self.twin), size)
+        size = np.shape(out) if out is not None else size
+        drawn = torch.randn(_shape(size), dtype=torch.float64, generator=self.twin)
+        return _as_numpy(drawn, size, dtype, out)
 
-    def random(self, size: Any = None, **_: Any) -> Any:
+    def random(self, size: Any = None, dtype: Any = float, out: Any = None) -> Any:
         """Uniform on (0, 1)."""
-        return _as_numpy(torch.rand(_shape(size), dtype=torch.float64, generator=self.twin), size)
+        size = np.shape(out) if out is not None else size
+        drawn = torch.rand(_shape(size), dtype=torch.float64, generator=self.twin)
+        return _as_numpy(drawn, size, dtype, out)
 
-    def standard_exponential(self, size: Any = None, **_: Any) -> Any:
+    def standard_exponential(
+        self, size: Any = None, dtype: Any = float, method: str = "zig", out: Any = None
+    ) -> Any:
         """The exponential law of mean 1."""
+        size = np.shape(out) if out is not None else size
         drawn = torch.empty(_shape(size), dtype=torch.float64).exponential_(generator=self.twin)
-        return _as_numpy(drawn, size)
+        return _as_numpy(drawn, size, dtype, out)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """N(loc, scale^2)."""
@@ -112,7 +120,7 @@ class TorchDrawn(_Draws, np.random.Generator):  # type: ignore[misc]
     """A generator of numpy's that draws by torch; laws that it has not are numpy's own."""
 
     def __init__(self, seed: Any = None) -> None:
-        super().__init__(np.random.PCG64(0))
+        super().__init__(seed if isinstance(seed, np.random.BitGenerator) else np.random.PCG64(seed))
         self.twin = _twin(seed)
 
     def __repr__(self) -> str:
@@ -123,11 +131,12 @@ class TorchDrawnState(_Draws, np.random.RandomState):  # type: ignore[misc]
     """A generator of numpy's older kind that draws by torch."""
 
     def __init__(self, seed: Any = None) -> None:
-        super().__init__(0)
+        super().__init__(seed)
         self.twin = _twin(seed)
 
     def seed(self, seed: Any = None) -> None:
         """Begin anew."""
+        super().seed(seed)
         self.twin = _twin(seed)
 
 
@@ -183,6 +192,22 @@ def with_torch_draws(make: Callable[..., Any], code: Any) -> Callable[..., Any]:
 
 
 def _places(code: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    found = list(_named(code))
+    made = {id(value): value for _, _, value in found if isinstance(value, GENERATORS)}
+    states = {key: repr(_state(value)) for key, value in made.items()}
+    drawing: dict[int, Any] = {}
+    for key, value in made.items():
+        kind = TorchDrawn if isinstance(value, np.random.Generator) else TorchDrawnState
+        alike = list(states.values()).count(states[key]) > 1
+        drawing[key] = kind()
+        # Those at one state give equal numbers; apart, a stream is as good as torch's own.
+        drawing[key].twin = _twin(list(states[key].encode())) if alike else None
+    for space, name, value in found:
+        yield space, name, drawing.get(id(value)) or _replacements()[id(value)]
+
+
+def _named(code: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """The names of what draws, or may, each with its value."""
     seen: set[int] = set()
     spaces = [names for found in _functions(code) if (names := _own_names(found)) is not None]
     while spaces:
@@ -191,9 +216,8 @@ def _places(code: Any) -> Iterator[tuple[dict[str, Any], str, Any]]:
             continue
         seen.add(id(space))
         for name, value in list(space.items()):
-            other = _replaced(value)
-            if other is not None:
-                yield space, name, other
+            if _draws(value):
+                yield space, name, value
             elif isinstance(value, ModuleType) or callable(value):
                 further = _own_names(value)
                 spaces += [] if further is None else [further]
@@ -233,22 +257,19 @@ def _own_names(value: Any) -> dict[str, Any] | None:
     return names if file and is_own(Path(file)) else None
 
 
-def _replaced(value: Any) -> Any:
-    """What draws by torch in the place of a value; None where it draws nothing."""
-    if isinstance(value, _Draws):
-        return None
-    if isinstance(value, np.random.Generator):
-        return TorchDrawn()
-    if isinstance(value, np.random.RandomState):
-        return TorchDrawnState()
-    if (
-        isinstance(value, ModuleType)
-        or inspect.isbuiltin(value)
-        or isinstance(value, type)
-        or callable(value)
-    ):
-        return _replacements().get(id(value))
-    return None
+GENERATORS = (np.random.Generator, np.random.RandomState)
+
+
+def _state(generator: Any) -> Any:
+    old = isinstance(generator, np.random.RandomState)
+    return generator.get_state(legacy=False) if old else generator.bit_generator.state
+
+
+def _draws(value: Any) -> bool:
+    """Is a value numpy, its room of draws, one of its functions, or a generator that is not torch's already?"""
+    if isinstance(value, (*GENERATORS, _Draws)):
+        return not isinstance(value, _Draws)
+    return (isinstance(value, ModuleType) or callable(value)) and id(value) in _replacements()
 
 
 @functools.cache
@@ -285,10 +306,10 @@ def _twin(seed: Any) -> torch.Generator | None:
     """A generator of torch's with a seed; None, its own, without one."""
     if seed is None:
         return None
-    number = (
-        np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] if not isinstance(seed, int) else seed
-    )
-    return torch.Generator().manual_seed(int(number) % 2**63)
+    if isinstance(seed, np.random.BitGenerator):
+        seed = list(repr(seed.state).encode())
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return torch.Generator().manual_seed(int(sequence.generate_state(1, np.uint64)[0]) % 2**63)
 
 
 def _shape(size: Any) -> tuple[int, ...]:
@@ -300,7 +321,11 @@ def _size(size: Any, *numbers: Any) -> Any:
     return (np.broadcast_shapes(*map(np.shape, numbers)) or None) if size is None else size
 
 
-def _as_numpy(drawn: Tensor, size: Any) -> Any:
+def _as_numpy(drawn: Tensor, size: Any, dtype: Any = None, out: Any = None) -> Any:
     for context in NumpyDraws.entered:
         context.drawn = True
-    return drawn.item() if size is None else drawn.numpy()
+    if out is not None:
+        out[...] = drawn.numpy()
+        return out
+    number = drawn.numpy() if dtype is None else drawn.numpy().astype(dtype, copy=False)
+    return number[()].item() if size is None else number

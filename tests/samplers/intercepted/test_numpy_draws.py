@@ -94,6 +94,35 @@ def test_a_seed_within_a_step_repeats_its_draws(draw: Any, again: bool) -> None:
     assert np.array_equal(copy.deepcopy(generator).random(3), generator.random(3))
 
 
+ONE, SAME, ALIAS, OTHER = default_rng(11), default_rng(11), MADE, np.random.RandomState(11)
+
+
+def two_streams_that_are_one() -> Any:
+    return [generator.standard_normal(3) for generator in (ONE, SAME)]
+
+
+def two_streams() -> Any:
+    return [generator.standard_normal(3) for generator in (ONE, OTHER)]
+
+
+def test_generators_at_one_state_give_equal_numbers_as_they_do() -> None:
+    with NumpyDraws(fresh), torch.random.fork_rng(devices=[]):
+        assert ALIAS is MADE
+        one, same = two_streams_that_are_one()
+        assert np.array_equal(one, same)
+        one, other = two_streams()
+        assert not np.array_equal(one, other)
+
+
+def test_an_array_that_is_given_is_filled_and_a_dtype_is_kept() -> None:
+    given = np.zeros(2)
+    with NumpyDraws(fresh), Interception(Handed(torch.tensor(np.append(Z, Z)))):
+        assert default_rng().standard_normal(out=given) is given and np.array_equal(given, Z)
+        assert default_rng(0).standard_normal(2, dtype=np.float32).dtype == np.float32
+    assert TorchDrawn(np.random.PCG64(4)).random() == TorchDrawn(np.random.PCG64(4)).random()
+    assert TorchDrawn(4).laplace() == np.random.default_rng(4).laplace()
+
+
 class Sampler:
     """What an optimizer looks like here."""
 
