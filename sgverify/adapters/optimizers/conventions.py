@@ -149,9 +149,6 @@ class _Reading:
         self.steps = [option for option, text in settings.map.items() if uses(text, "h")]
         self.steps = self.steps or [option for option, quantity in usual.items() if quantity == "h"]
         self.steps = self.steps or [option for option in self._free() if self._scales(option)]
-        if self.momentum and not all(map(self._exact, self.steps)):
-            # So is that of one whose last kick theta is not carried by.
-            self.values |= dict.fromkeys(self.steps, TINY)
 
     def convention(self) -> OptimizerConvention:
         """What the law says."""
@@ -214,11 +211,6 @@ class _Reading:
         return powers is not None and powers in (
             ((1, 1),) if not self.momentum else ((1, 1), (1, 2), (2, 3), (2, 1))
         )
-
-    def _exact(self, option: str) -> bool:
-        """Is the kick of theta a power of a step option, and no sum of several?"""
-        power = self._power(lambda law: abs(law.share * law.pull), option)
-        return abs(power - round(power)) <= EXACT if math.isfinite(power) else True
 
     def _powers(self, option: str) -> tuple[int, int] | None:
         """The powers of an option in s c and in v."""
